@@ -1,0 +1,191 @@
+"""From a plan to outcomes: its passes are run within the budgets, and each check judges its numbers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dq_dagster import sql
+from dq_dagster.checks.base import Ask, Attempt, Numbers, ask_over_rows
+from dq_dagster.checks.table import CheckedTable
+from dq_dagster.engines.base import EngineStumbled, Session
+from dq_dagster.errors import MemoryBudgetExceeded, NotEvaluated, ScanBudgetExceeded, TimeBudgetExceeded, UnsupportedByEngine
+from dq_dagster.limits import Limits
+from dq_dagster.outcomes import MAX_EXAMPLES, NOT_EVALUATED, Outcome, cut
+from dq_dagster.plan import Pass, Plan, fuse
+from dq_dagster.tables import find_fault
+
+OpenSession = Callable[[], Session]
+
+
+@dataclass(slots=True)
+class Answers:
+    """What the rows said: numbers by check, and the reason where there are none."""
+
+    numbers: dict[int, dict[str, Any]] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
+    seconds: dict[int, float] = field(default_factory=dict)
+    bytes_scanned: int = 0
+
+
+def answer(plan: Plan, table: CheckedTable, session: OpenSession, limits: Limits, *, deadline: float) -> Answers:
+    """Runs the passes. Over the bytes or the time allowed, every check that reads rows goes unanswered.
+
+    Raises TableUnreadable where a file turns out to be broken.
+    """
+    answers = Answers()
+    estimated = sum(table.stored.bytes_of(one.reads) for one in plan.passes)
+    estimated += sum(other.stored.bytes_of(other.planned) for other in table.references.values())
+    if estimated > limits.scan_bytes:
+        reason = ScanBudgetExceeded(estimated_bytes=estimated, ceiling_bytes=limits.scan_bytes).reason
+        answers.reasons.update(dict.fromkeys(plan.reading_rows, reason))
+        return answers
+    try:
+        attempt(plan, table, session, answers, deadline=deadline)
+        open_asks = ((place, asks) for place, asks in enumerate(plan.asks) if place not in answers.numbers)
+        for one in fuse(open_asks, table):
+            _run(one, plan, table, session(), answers, deadline=deadline)
+    except TimeBudgetExceeded:
+        answers.numbers.clear()
+        answers.reasons.update(dict.fromkeys(plan.reading_rows, TimeBudgetExceeded(seconds=limits.scan_seconds).reason))
+    return answers
+
+
+def attempt(plan: Plan, table: CheckedTable, session: OpenSession, answers: Answers, *, deadline: float) -> None:
+    """Tries the cheaper ways to the checks' numbers, best first; what none settles is left to the passes."""
+    for place, check in enumerate(plan.checks):
+        for way in check.attempts(table) if plan.asks[place] else ():
+            started = time.monotonic()
+            settled = _settled(way, table, session, deadline=deadline)
+            answers.seconds[place] = answers.seconds.get(place, 0.0) + time.monotonic() - started
+            if settled is not None:
+                answers.numbers[place] = dict(settled)
+                answers.bytes_scanned += table.stored.bytes_of(way.ask.reads)
+                break
+
+
+def _settled(way: Attempt, table: CheckedTable, session: OpenSession, *, deadline: float) -> Numbers | None:
+    """The numbers that the way brings; None where it does not get there, or does not fit the memory."""
+    try:
+        if way.probe is not None and not way.is_hopeful(_numbers_of(way.probe, table, session(), deadline=deadline)):
+            return None
+        return way.settles(_numbers_of(way.ask, table, session(), deadline=deadline))
+    except (EngineStumbled, MemoryBudgetExceeded):
+        return None
+
+
+def _numbers_of(ask: Ask, table: CheckedTable, session: Session, *, deadline: float) -> Numbers:
+    (one,) = fuse([(0, [ask])], table)
+    return one.numbers_of(session.numbers(one.query, deadline=deadline))[0]
+
+
+def _run(one: Pass, plan: Plan, table: CheckedTable, session: Session, answers: Answers, *, deadline: float) -> None:
+    """Runs a pass; where it cannot be run for all its checks, each of them alone, so that only the culprit goes unanswered."""
+    started = time.monotonic()
+    try:
+        row = session.numbers(one.query, deadline=deadline)
+    except (EngineStumbled, MemoryBudgetExceeded) as error:
+        if len(one.places) > 1:
+            relation = {slot.place: [ask for ask in plan.asks[slot.place] if ask.reads <= one.reads] for slot in one.slots}
+            for place, asks in relation.items():
+                for alone in fuse([(place, asks)], table):
+                    _run(alone, plan, table, session, answers, deadline=deadline)
+            return
+        reason = error.reason if isinstance(error, MemoryBudgetExceeded) else _stumbled(error, one, table)
+        answers.reasons.update(dict.fromkeys(one.places, reason))
+        return
+    seconds = time.monotonic() - started
+    answers.bytes_scanned += table.stored.bytes_of(one.reads)
+    for place, numbers in one.numbers_of(row).items():
+        answers.numbers.setdefault(place, {}).update(numbers)
+        answers.seconds[place] = answers.seconds.get(place, 0.0) + seconds
+
+
+def _stumbled(error: EngineStumbled, one: Pass, table: CheckedTable) -> str:
+    """Why a query could not be run, in words. Raises TableUnreadable where a file is at fault."""
+    fault = find_fault(table.stored, sorted(one.reads))
+    what = f"could not evaluate it: {fault}" if fault else f"could not evaluate it ({error.error})"
+    return UnsupportedByEngine(engine=error.engine, what=what).reason
+
+
+def judge(
+    plan: Plan, answers: Answers, table: CheckedTable, session: OpenSession, limits: Limits, *, scope: str, deadline: float
+) -> tuple[Outcome, ...]:
+    """Every check's outcome, in the plan's order. A failed check brings examples, where it can tell its rows apart."""
+    outcomes: list[Outcome] = []
+    for place, check in enumerate(plan.checks):
+        outcome = Outcome(
+            check_id=check.reported_id,
+            status="not_evaluated",
+            detail="",
+            kind=check.kind,
+            enforcement=check.enforcement,
+            scope=scope,
+            rows=table.rows,
+            description=check.description,
+            metadata=check.metadata,
+        )
+        try:
+            reason = plan.unanswerable.get(place) or answers.reasons.get(place)
+            verdict = check.judge(answers.numbers.get(place, {}), table) if reason is None else None
+        except NotEvaluated as error:
+            reason, verdict = error.reason, None
+        if verdict is None:
+            outcomes.append(replace(outcome, detail=cut(f"{NOT_EVALUATED}{reason}", limits.detail_chars)))
+            continue
+        outcomes.append(
+            replace(
+                outcome,
+                status="passed" if verdict.passed else "failed",
+                detail=cut(verdict.detail, limits.detail_chars),
+                failed_rows=verdict.failed_rows,
+                observed=verdict.observed,
+                seconds=answers.seconds.get(place, 0.0),
+                bytes_scanned=table.stored.bytes_of(frozenset().union(*(ask.reads for ask in plan.asks[place]))),
+            )
+        )
+    examples = _examples(plan, answers, outcomes, table, session, deadline=deadline)
+    for place, found in examples.items():
+        detail = cut(plan.checks[place].illustrated(outcomes[place].detail, found), limits.detail_chars)
+        outcomes[place] = replace(outcomes[place], examples=found, detail=detail)
+    return tuple(outcomes)
+
+
+def _examples(
+    plan: Plan, answers: Answers, outcomes: list[Outcome], table: CheckedTable, session: OpenSession, *, deadline: float
+) -> dict[int, tuple[Mapping[str, Any], ...]]:
+    """Examples of the failed checks, from one further round of passes. A verdict stands without them."""
+    asked: list[tuple[int, list[Any]]] = []
+    for place, outcome in enumerate(outcomes):
+        if outcome.status == "failed":
+            ask = plan.checks[place].example_ask(answers.numbers.get(place, {}), table)
+            if ask is not None:
+                asked.append((place, [ask]))
+    found: dict[int, tuple[Mapping[str, Any], ...]] = {}
+    for one in fuse(asked, table):
+        try:
+            row = session().numbers(one.query, deadline=deadline)
+        except (NotEvaluated, EngineStumbled):  # a budget was reached while looking for examples only: the verdict is made
+            continue
+        for place, numbers in one.numbers_of(row).items():
+            found[place] = plan.checks[place].examples((numbers["examples"] or [])[:MAX_EXAMPLES], table)
+    return found
+
+
+def count_quarantined(plan: Plan, outcomes: Sequence[Outcome], table: CheckedTable, session: OpenSession, *, deadline: float) -> int | None:
+    """How many rows break some quarantine check, each counted once; None where there is no such check, or no counting it."""
+    places = [place for place, check in enumerate(plan.checks) if check.enforcement == "quarantine"]
+    if not places:
+        return None
+    broken = [place for place in places if outcomes[place].failed_rows]
+    if not broken:
+        return 0
+    if len(broken) == 1:
+        return outcomes[broken[0]].failed_rows
+    conditions = [condition for place in broken if (condition := plan.checks[place].condemned_row(table)) is not None]
+    reads = frozenset().union(*(plan.checks[place].reads(table) for place in broken))
+    ask = ask_over_rows({"rows": (lambda value: sql.call("count", value), sql.integer(1))}, sql.any_of(conditions), table, reads)
+    (one,) = fuse([(0, [ask])], table)
+    return session().numbers(one.query, deadline=deadline)[one.slots[0].alias]

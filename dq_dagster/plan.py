@@ -1,0 +1,121 @@
+"""Which questions the checks ask of the rows, gathered into few passes. What metadata answers is not scanned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from dq_dagster import sql
+from dq_dagster.checks.base import Ask, Check
+from dq_dagster.checks.table import CheckedTable
+from dq_dagster.errors import NotEvaluated
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where in a pass's row a check's number stands."""
+
+    place: int
+    number: str
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One query over the rows, giving one row of numbers that answers many checks. `reads` names stored columns."""
+
+    query: exp.Select
+    slots: tuple[Slot, ...]
+    reads: frozenset[str]
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The checks it answers, by their place in the plan."""
+        return tuple(dict.fromkeys(slot.place for slot in self.slots))
+
+    def numbers_of(self, row: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+        """The row's numbers, by check and under the names that the check gave them."""
+        numbers: dict[int, dict[str, Any]] = {place: {} for place in self.places}
+        for slot in self.slots:
+            numbers[slot.place][slot.number] = row[slot.alias]
+        return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the checks are answered: from metadata, by passes, or not at all (`unanswerable`, with the reason)."""
+
+    checks: tuple[Check, ...]
+    asks: tuple[tuple[Ask, ...], ...]
+    passes: tuple[Pass, ...]
+    unanswerable: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def from_metadata(self) -> tuple[int, ...]:
+        """The checks that no row is read for."""
+        return tuple(place for place, asks in enumerate(self.asks) if not asks and place not in self.unanswerable)
+
+    @property
+    def reading_rows(self) -> tuple[int, ...]:
+        """The checks that rows are read for."""
+        return tuple(place for place, asks in enumerate(self.asks) if asks)
+
+
+def make_plan(checks: Sequence[Check], table: CheckedTable) -> Plan:
+    """The plan for the checks over the table."""
+    asks: list[tuple[Ask, ...]] = []
+    unanswerable: dict[int, str] = {}
+    for place, check in enumerate(checks):
+        try:
+            asks.append(tuple(check.asks(table)))
+        except NotEvaluated as error:
+            unanswerable[place] = error.reason
+            asks.append(())
+    return Plan(tuple(checks), tuple(asks), fuse(enumerate(asks), table), unanswerable)
+
+
+def fuse(asked: Iterable[tuple[int, Sequence[Ask]]], table: CheckedTable) -> tuple[Pass, ...]:
+    """As few passes as there are relations to read: asks over one relation share a query, equal aggregates a column."""
+    relations: dict[str, list[tuple[int, Ask]]] = {}
+    for place, asks in asked:
+        for ask in asks:
+            relations.setdefault(ask.over.sql("duckdb") if ask.over is not None else table.relation, []).append((place, ask))
+    return tuple(_fused(members, table) for members in relations.values())
+
+
+def _fused(members: Sequence[tuple[int, Ask]], table: CheckedTable) -> Pass:
+    columns: dict[str, exp.Expr] = {}
+    aliases: dict[str, str] = {}
+    slots: list[Slot] = []
+    for place, ask in members:
+        for number, expression in ask.numbers.items():
+            text = expression.sql("duckdb")
+            if text not in aliases:
+                aliases[text] = f"n{len(aliases)}"
+                columns[aliases[text]] = expression
+            slots.append(Slot(place, number, aliases[text]))
+    over = members[0][1].over
+    query = sql.select_from(table.relation if over is None else over, columns)
+    return Pass(query, tuple(slots), frozenset().union(*(ask.reads for _, ask in members)))
+
+
+def explain(plan: Plan, table: CheckedTable) -> str:
+    """The plan in words: what metadata answers, which pass answers which checks, and its SQL."""
+    names = [check.reported_id for check in plan.checks]
+    lines: list[str] = []
+    if plan.from_metadata:
+        lines.append(f"from metadata, no row is read: {', '.join(names[place] for place in plan.from_metadata)}")
+    for place, check in enumerate(plan.checks):
+        ways = [way.how for way in check.attempts(table)] if plan.asks[place] else []
+        if ways:
+            lines.append(f"{names[place]} is first tried by {', then by '.join(ways)}; a pass decides what none of them proves")
+    for number, one in enumerate(plan.passes, 1):
+        answered = ", ".join(names[place] for place in one.places)
+        columns = ", ".join(sorted(one.reads)) or "no column"
+        lines.append(f"pass {number} answers {answered}; reads {columns} ({table.stored.bytes_of(one.reads)} bytes)")
+        lines.extend(f"    {line}" for line in one.query.sql("duckdb", pretty=True).splitlines())
+    lines.extend(f"not evaluated: {names[place]}: {reason}" for place, reason in plan.unanswerable.items())
+    return "\n".join(lines)

@@ -1,0 +1,320 @@
+"""evaluate(): the whole path from a recipe and a table to outcomes, in one place."""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import pyarrow as pa
+
+from dq_dagster.binding import columns_read, learn_types, refuse_unknown_columns
+from dq_dagster.checks.base import Check
+from dq_dagster.checks.table import CheckedTable
+from dq_dagster.engines import engine_of
+from dq_dagster.engines.base import Engine, Session
+from dq_dagster.errors import DqDagsterError, TableUnreadable
+from dq_dagster.judging import answer, count_quarantined, judge
+from dq_dagster.limits import Limits
+from dq_dagster.outcomes import SEVERITIES, Evaluation, Failure, Outcome, Receipt, failure_of
+from dq_dagster.plan import explain, make_plan
+from dq_dagster.recipe import Recipe
+from dq_dagster.tables import StoredTable, is_unchanged, open_files, open_table, verify_checksums
+
+
+class UnknownLevel(DqDagsterError):
+    """A level that no annotated row carries."""
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+        super().__init__(f"there is no fail level {level!r}; choose among {', '.join(SEVERITIES)}")
+
+
+TableSource = str | os.PathLike[str] | pa.Table
+
+
+class UnknownCheck(DqDagsterError):
+    """A check was asked for by an id that the recipe does not declare."""
+
+    def __init__(self, check_id: str, declared: Sequence[str]) -> None:
+        self.check_id = check_id
+        near = difflib.get_close_matches(check_id.lower(), declared, n=1, cutoff=0.5)
+        hint = f"did you mean '{near[0]}'?" if near else f"it declares {', '.join(declared[:5]) or 'none'}"
+        super().__init__(f"the recipe declares no check '{check_id}'; {hint}")
+
+
+def evaluate(
+    recipe: Recipe,
+    table: TableSource,
+    *,
+    engine: str | Engine = "duckdb",
+    references: Mapping[str, TableSource] | None = None,
+    limits: Limits | None = None,
+    only: Sequence[str] | None = None,
+    now: dt.datetime | None = None,
+    scope: str | None = None,
+    files: Sequence[str] | None = None,
+) -> Evaluation:
+    """Every check of the recipe over the table, in one bounded pass over the rows that metadata cannot answer for.
+
+    `table` is a path, a URL that fsspec reads, or a pyarrow Table. `references` maps the recipe's references to paths
+    or Tables. `only` names the checks to evaluate, in any case. `now` is the instant that checks of freshness measure
+    from (default: the clock's). `scope` is what the outcomes say they cover (default: the table's name). `files` are
+    the part files to read, where they are not all that the folder holds.
+
+    Raises:
+        RecipeRefused: a check names a column that is not stored.
+        TableUnreadable: the table, or a column that a check reads, cannot be read.
+        UnknownCheck: `only` names a check that the recipe does not declare.
+    """
+    return _run(recipe, table, engine=engine, references=references, limits=limits, only=only, now=now, scope=scope, files=files)
+
+
+def annotate(
+    recipe: Recipe,
+    table: TableSource,
+    out: str | os.PathLike[str],
+    *,
+    fail_levels: Sequence[str] | None = None,
+    **same: Any,
+) -> Evaluation:
+    """Evaluates, and writes the table to `out` with `_dq_passed` and `_dq_errors` (a list of check, check_id, severity).
+
+    A row has an entry for each check it breaks, in declaration order; `severity` is `critical` for required and
+    quarantine checks and `warning` for advisory ones. A row passes when no entry is of a level in `fail_levels`
+    (default: critical). A failed check of the whole table marks every row. `out` is one Parquet file, replaced in one
+    step; values, types and order of the rows are kept. `same` are the keyword arguments of `evaluate`.
+
+    Raises what `evaluate` raises, and ColumnTaken where the table has such a column already.
+    """
+    levels = frozenset(level.lower() for level in (fail_levels if fail_levels is not None else ("critical",)))
+    if unknown := levels - set(SEVERITIES):
+        raise UnknownLevel(sorted(unknown)[0])
+
+    from dq_dagster.rows import write_annotated  # brings pyarrow.compute, which an evaluation does not need
+
+    def write(finished: Finished) -> None:
+        write_annotated(
+            finished.checks, finished.outcomes, finished.table, finished.session, out, fail_levels=levels, deadline=finished.deadline
+        )
+
+    return _run(recipe, table, then=write, **same)
+
+
+def split(
+    recipe: Recipe, table: TableSource, *, valid: str | os.PathLike[str], quarantine: str | os.PathLike[str], **same: Any
+) -> Evaluation:
+    """Evaluates, and writes the rows that break no `quarantine` check to `valid`, the others to `quarantine`.
+
+    The quarantine has `_dq_failed_checks` too: the ids of the quarantine checks that the row broke, in declaration
+    order; it is written, empty, where none did. Where a required check failed, or more rows would be quarantined than
+    the recipe's `max_rate_ppm` allows, nothing is written, and the evaluation's `failure` says why. `same` are the
+    keyword arguments of `evaluate`.
+    """
+
+    from dq_dagster.rows import write_split
+
+    def write(finished: Finished) -> None:
+        if finished.failure is None:
+            write_split(
+                finished.checks,
+                finished.outcomes,
+                finished.table,
+                finished.session,
+                valid=valid,
+                quarantine=quarantine,
+                deadline=finished.deadline,
+            )
+
+    return _run(recipe, table, then=write, **same)
+
+
+def _run(
+    recipe: Recipe,
+    table: TableSource,
+    *,
+    engine: str | Engine = "duckdb",
+    references: Mapping[str, TableSource] | None = None,
+    limits: Limits | None = None,
+    only: Sequence[str] | None = None,
+    now: dt.datetime | None = None,
+    scope: str | None = None,
+    files: Sequence[str] | None = None,
+    then: Callable[[Finished], None] | None = None,
+) -> Evaluation:
+    limits = limits or Limits()
+    instant = (now or dt.datetime.now(dt.timezone.utc)).astimezone(dt.timezone.utc)
+    checks = _selected(recipe, only)
+    runner = engine_of(engine)
+    replaced: list[str] = []
+    for _ in range(2):
+        checked = _bound(recipe, checks, table, files, references or {}, instant)
+        checked.numbered = then is not None
+        evaluation = _evaluated(recipe, checks, checked, runner, limits, scope or recipe.table.name, then)
+        replaced = [one.stored.place for one in (checked, *checked.references.values()) if not is_unchanged(one.stored)]
+        if not replaced:
+            return evaluation
+    raise TableUnreadable(replaced[0], "was replaced while it was being read, twice in a row; check it again when nothing writes to it")
+
+
+def explained(
+    recipe: Recipe,
+    table: TableSource,
+    *,
+    references: Mapping[str, TableSource] | None = None,
+    only: Sequence[str] | None = None,
+    files: Sequence[str] | None = None,
+) -> str:
+    """How `evaluate` would answer the checks, in words and SQL. Reads footers alone."""
+    checks = _selected(recipe, only)
+    checked = _bound(recipe, checks, table, files, references or {}, dt.datetime.now(dt.timezone.utc))
+    with engine_of("duckdb").session(_relations(checked), Limits()) as session:
+        learn_types(recipe, checks, checked, lambda: session)
+        return explain(make_plan(list(checks.values()), checked), checked)
+
+
+def _relations(table: CheckedTable) -> list[tuple[CheckedTable, frozenset[str]]]:
+    """The table and its references, each with the stored columns that are read of it."""
+    shown = table.planned | frozenset(name for name in table.grain if table.stored.column(name) is not None)
+    return [(table, shown), *((other, other.planned) for other in table.references.values())]
+
+
+def _bound(
+    recipe: Recipe,
+    checks: Mapping[int, Check],
+    table: TableSource,
+    files: Sequence[str] | None,
+    references: Mapping[str, TableSource],
+    now: dt.datetime,
+) -> CheckedTable:
+    """The table and the references that the checks look into, with every name that the checks use found among their columns."""
+    looked_into = dict.fromkeys(name for check in checks.values() for name in check.references_used())
+    others = {
+        name: CheckedTable(open_table(_reference_source(recipe, name, references)), relation=f"ref_{name}", now=now) for name in looked_into
+    }
+    checked = CheckedTable(
+        _opened(recipe, table, files), grain=recipe.table.grain, sensitive=recipe.table.sensitive, now=now, references=others
+    )
+    refuse_unknown_columns(recipe, checks, checked)
+    checked.planned = columns_read(checks.values(), checked)
+    for check in checks.values():
+        for name, read in check.reference_reads(others).items():
+            others[name].planned |= read
+    for one in (checked, *others.values()):
+        _refuse_unreadable(one.stored, one.planned)
+    return checked
+
+
+def _reference_source(recipe: Recipe, name: str, references: Mapping[str, TableSource]) -> TableSource:
+    """Where a reference is: as given, else as the recipe says, relative to its own file."""
+    if name in references:
+        return references[name]
+    declared = recipe.references.get(name)
+    if declared is None or declared.path is None:
+        known = f" with references={{'{name}': …}}" if declared is None else f"; the recipe says it is the asset '{declared.asset}'"
+        raise TableUnreadable(f"reference '{name}'", f"nothing says where it is stored; give its path{known}")
+    if "://" in declared.path or recipe.folder is None:
+        return declared.path
+    return os.path.join(recipe.folder, declared.path)
+
+
+def _selected(recipe: Recipe, only: Sequence[str] | None) -> dict[int, Check]:
+    """The checks to evaluate by their place in the recipe, in declaration order."""
+    declared = {check.check_id: place for place, check in enumerate(recipe.checks)}
+    if only is None:
+        return dict(enumerate(recipe.checks))
+    for wanted in only:
+        if wanted.lower() not in declared:
+            raise UnknownCheck(wanted, list(declared))
+    places = sorted({declared[wanted.lower()] for wanted in only})
+    return {place: recipe.checks[place] for place in places}
+
+
+def _opened(recipe: Recipe, table: TableSource, files: Sequence[str] | None) -> StoredTable:
+    """The stored table, which must carry every column that the recipe declares."""
+    declared = recipe.table.columns or ()
+    types = {column.name: column.type for column in declared if column.type is not None}
+    stored = open_table(table, types=types) if files is None else open_files(files, root=os.fspath(table), types=types)
+    lacking = [column.name for column in declared if stored.column(column.name) is None]
+    if lacking:
+        names = ", ".join(f"'{name}'" for name in lacking[:5]) + (f" and {len(lacking) - 5} more" if len(lacking) > 5 else "")
+        raise TableUnreadable(stored.place, f"lacks column {names}, which the recipe declares; store it, or take it out of the recipe")
+    return stored
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """An evaluation whose session is still open, for what comes after the verdicts."""
+
+    checks: tuple[Check, ...]
+    outcomes: tuple[Outcome, ...]
+    table: CheckedTable
+    session: Callable[[], Session]
+    failure: Failure | None
+    deadline: float
+
+
+def _evaluated(
+    recipe: Recipe,
+    checks: Mapping[int, Check],
+    table: CheckedTable,
+    engine: Engine,
+    limits: Limits,
+    scope: str,
+    then: Callable[[Finished], None] | None,
+) -> Evaluation:
+    started = time.monotonic()
+    if limits.verify_checksums and table.planned:
+        verify_checksums(table.stored, sorted(table.planned))
+    deadline = time.monotonic() + limits.scan_seconds
+    with ExitStack() as cleanup:
+        opened: list[Session] = []
+
+        def session() -> Session:
+            if not opened:
+                opened.append(cleanup.enter_context(engine.session(_relations(table), limits)))
+            return opened[0]
+
+        learn_types(recipe, checks, table, session)
+        plan = make_plan(list(checks.values()), table)
+        answers = answer(plan, table, session, limits, deadline=deadline)
+        outcomes = judge(plan, answers, table, session, limits, scope=scope, deadline=deadline)
+        quarantined = count_quarantined(plan, outcomes, table, session, deadline=deadline)
+        failure = failure_of(outcomes, quarantined, table.rows, max_rate_ppm=recipe.quarantine.max_rate_ppm if recipe.quarantine else None)
+        if then is not None:
+            then(Finished(plan.checks, outcomes, table, session, failure, deadline))
+    receipt = Receipt(
+        recipe=recipe.recipe,
+        recipe_digest=recipe.digest,
+        scope=scope,
+        engine=engine.name,
+        now=table.now,
+        seconds=time.monotonic() - started,
+        bytes_scanned=answers.bytes_scanned,
+        rows=table.rows,
+        files=table.stored.files(),
+        versions={"dq_dagster": _package_version(), **engine.versions()},
+    )
+    return Evaluation(outcomes, receipt, failure, quarantined)
+
+
+def _refuse_unreadable(stored: StoredTable, reads: Iterable[str]) -> None:
+    """Raises TableUnreadable where a column to be read has no type that holds all its parts."""
+    for name in sorted(reads):
+        if name in stored.conflicts:
+            raise TableUnreadable(stored.place, stored.conflicts[name])
+
+
+@lru_cache(maxsize=1)
+def _package_version() -> str:
+    try:
+        return version("dq_dagster")
+    except PackageNotFoundError:  # run from a checkout that was never installed
+        return "unknown"
