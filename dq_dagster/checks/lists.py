@@ -190,8 +190,9 @@ class IsInDistribution(TableCheck):
             )
         found = {key: Fraction(numbers[f"v{place}"], values) for place, key in enumerate(self.distribution)}
         off = {key: abs(share - Fraction(self.distribution[key])) for key, share in found.items()}
-        rest = abs(1 - sum(found.values()) - max(Fraction(0), 1 - sum(Fraction(share) for share in self.distribution.values())))
-        distance = (sum(off.values()) + rest) / 2
+        declared = sum((Fraction(share) for share in self.distribution.values()), Fraction(0))
+        rest = abs(1 - sum(found.values(), Fraction(0)) - max(Fraction(0), 1 - declared))
+        distance = sum(off.values(), rest) / 2
         is_near = distance <= Fraction(self.distance) + Fraction(1, 10**9)
         detail = (
             f"column {label} is {_share(distance)} away from its declared distribution over {values} values, "

@@ -22,7 +22,7 @@ def repeats_of(name: str, place) -> int:
     return int(outcome.observed["repeats"])
 
 
-TWINS = {
+TWINS: dict[str, list[int | None]] = {
     "café": [1, None, 3],
     "cafe\u0301": [None, None, 3],
     "É": [1, 2, 3],
