@@ -35,7 +35,7 @@ test: $(INSTALLED) ## Run every test, the browser tests too where a Chromium is 
 	@if [ -z "$(CHROMIUM)" ]; then \
 		echo "No Chromium was found: the browser tests will be SKIPPED. Install one, or set DQ_DAGSTER_CHROMIUM to its path."; \
 	else echo "Browser tests use $(CHROMIUM)"; fi
-	@$(BIN)/python -m pytest -n 2 $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: $(INSTALLED) ## Format, lint, types, import layers, and the generated docs
 	$(BIN)/ruff format --check .
@@ -51,7 +51,7 @@ format: $(INSTALLED) ## Format the code and mend what ruff can mend
 	$(BIN)/ruff format .
 
 coverage: $(INSTALLED) ## Run the tests and report which lines they missed
-	@$(BIN)/python -m pytest -n 2 --cov --cov-report=term-missing $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term-missing $(ARGS)
 
 schema: $(INSTALLED) ## Write docs/recipe.schema.json anew
 	$(BIN)/dq-dagster schema > docs/recipe.schema.json.new

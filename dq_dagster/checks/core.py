@@ -192,7 +192,7 @@ class NullCeiling(CoreCheck):
         side = "at or below" if passed else "above"
         measured = f"is {ppm} ppm null ({nulls} of {table.rows} rows)"
         detail = f"column '{column.label}' {measured}, {side} the declared ceiling of {self.max_null_ppm} ppm"
-        return Verdict(passed, detail, 0 if passed else nulls, {"null_ppm": ppm, "nulls": nulls})
+        return Verdict(passed, detail, None, {"null_ppm": ppm, "nulls": nulls})
 
     def example_row(self, table: CheckedTable) -> exp.Expr | None:
         return sql.is_null(self._column(table).expression)

@@ -178,7 +178,9 @@ def _assertion(check: Check) -> str:
     sentence = (type(check).__doc__ or check.kind).strip().partition("\n\n")[0].replace("\n", " ").strip()
     stated = check.model_dump(mode="json", exclude_defaults=True, exclude=set(_OF_CHECK))
     members = ", ".join(f"{name} {', '.join(map(str, value)) if isinstance(value, list) else value}" for name, value in stated.items())
-    return f"{sentence} ({members})" if members else sentence
+    if check.falls_back_to_grain:
+        members = ", ".join(["columns of the table's grain", *([members] if members else [])])
+    return f"{sentence.rstrip('.')} ({members})." if members else sentence
 
 
 def loaded_recipe(recipe: str | os.PathLike[str] | Mapping[str, Any]) -> Recipe:

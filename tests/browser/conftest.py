@@ -64,12 +64,23 @@ def february(ticked: dict[str, Run]) -> Run:
 def october(deployment: Deployment, ticked: dict[str, Run]) -> Run:
     """A second run of the monthly job, launched as the UI launches: through the queue and the daemon."""
     assert ticked
-    run_id = deployment.launch("monthly_weather", partition=OCTOBER)
+    return ended(deployment, deployment.launch("monthly_weather", **{"dagster/partition": OCTOBER}))
+
+
+@pytest.fixture(scope="session")
+def ledgers(deployment: Deployment) -> tuple[Run, Run]:
+    """Two runs of the gated ledger, one after the other: a good one, and one whose table breaks a required check."""
+    good = ended(deployment, deployment.launch("ledgers"))
+    return good, ended(deployment, deployment.launch("ledgers", broken="yes"))
+
+
+def ended(deployment: Deployment, run_id: str) -> Run:
+    """The run, once it has ended."""
 
     def it() -> Run | None:
         return next((run for run in deployment.runs() if run["runId"] == run_id and run["status"] in ENDED), None)
 
-    return until("end of October's run", it)
+    return until(f"end of run {run_id}", it)
 
 
 @pytest.fixture

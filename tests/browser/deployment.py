@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import dagster as dg
 import yaml
 
 from example_project.demo import prepare_home
@@ -72,7 +73,7 @@ class Deployment:
         )["schedulesOrError"]["results"]
         return [tick["error"]["message"] for schedule in found for tick in schedule["scheduleState"]["ticks"] if tick["error"]]
 
-    def launch(self, job: str, *, partition: str) -> str:
+    def launch(self, job: str, **tags: str) -> str:
         """Launches the job the way the UI's button does, and gives the run's id."""
         told = self.graphql(
             """mutation ($params: ExecutionParams!) { launchPipelineExecution(executionParams: $params) {
@@ -81,7 +82,7 @@ class Deployment:
                 "selector": {"repositoryLocationName": LOCATION, "repositoryName": "__repository__", "pipelineName": job},
                 "mode": "default",
                 "runConfigData": {},
-                "executionMetadata": {"tags": [{"key": "dagster/partition", "value": partition}]},
+                "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
             },
         )["launchPipelineExecution"]
         assert told["__typename"] == "LaunchRunSuccess", told
@@ -102,6 +103,7 @@ def until(what: str, look: Callable[[], Found | None], *, seconds: float = PATIE
 def deployed(folder: Path) -> Generator[Deployment]:
     """Starts the deployment in a folder of its own and ends it, each process by its id."""
     home = prepare_home(folder / "home")
+    _make_storages(home)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -130,6 +132,14 @@ def deployed(folder: Path) -> Generator[Deployment]:
         yield deployment
     finally:
         _end(processes)
+
+
+def _make_storages(home: Path) -> None:
+    """Creates the instance's databases. Webserver and daemon, started together, would both try, and one of them fail."""
+    with dg.DagsterInstance.from_config(os.fspath(home)) as instance:
+        instance.get_runs_count()
+        instance.all_instigator_state()
+        instance.get_latest_materialization_event(dg.AssetKey("none"))
 
 
 def _beside_python(program: str) -> str:

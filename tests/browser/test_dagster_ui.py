@@ -1,7 +1,10 @@
 """What an analyst sees in Dagster's UI after a schedule has materialized and checked the example's tables.
 
 Everything is real: the webserver, the daemon whose tick launches the runs, the queue, the data and the browser. One
-deployment serves all tests of this folder; a story that needs another run launches it in a fixture of conftest.py.
+deployment serves all tests of this file; a story that needs another run launches it in a fixture of conftest.py.
+
+They stay in one file, so that `pytest -n 2 --dist loadfile` starts one deployment and not one a worker. The mark
+xdist_group would say it better, but pytest 9.2 made it void (https://github.com/pytest-dev/pytest-xdist/issues/1386).
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import subprocess
 import sys
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Page
 
@@ -26,8 +30,7 @@ from tests.browser.pages import (
     plotted,
 )
 
-# One worker of `pytest -n` runs them all: each worker would start a deployment of its own.
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 Run = dict[str, Any]
 
@@ -186,6 +189,33 @@ def test_the_figures_of_two_runs_are_plotted(page: Page, deployment: Deployment,
         "column 'pressure' is 80019 ppm null (177 of 2212 rows), at or below the declared ceiling of 100000 ppm",
     ):
         reads(page, detail)
+
+
+def test_a_failed_gate_shows_why_and_keeps_the_old_table_with_its_quarantine(page: Page, deployment: Deployment, ledgers: tuple[Run, Run]):
+    good, broken = ledgers
+    assert (good["status"], broken["status"]) == ("SUCCESS", "FAILURE")
+    open_check(page, deployment, "ledger", "entry_unique")
+    repeats = "key (entry) repeats on 1 of 3 rows, first at (1,), where 0 repeats were expected"
+    reads(page, repeats)
+    assert (metadata_of(page)["status"], metadata_of(page)["failure_detail"]) == ("failed", f"ENTRY_UNIQUE: {repeats}")
+    keep_picture(page, "failed_gate.png")
+    found = deployment.graphql(
+        """{ assetNodes(assetKeys: [{path: ["ledger"]}, {path: ["ledger_quarantine"]}, {path: ["balance"]}]) {
+             id assetKey { path } assetMaterializations { runId } } }"""
+    )["assetNodes"]
+    published = {entry["assetKey"]["path"][0]: [one["runId"] for one in entry["assetMaterializations"]] for entry in found}
+    assert published == {asset: [good["runId"]] for asset in ("ledger", "ledger_quarantine", "balance")}
+    assert pq.read_table(deployment.data / "ledger.parquet").to_pylist() == [{"entry": 1, "amount": 10}, {"entry": 3, "amount": 30}]
+    quarantined = pq.read_table(deployment.data / "ledger_quarantine.parquet").to_pylist()
+    assert quarantined == [{"entry": 2, "amount": None, "_dq_failed_checks": ["AMOUNT_PRESENT"]}]
+
+
+def test_the_quarantine_stands_in_the_lineage_beside_its_table(page: Page, deployment: Deployment, registers: Run):
+    assert registers
+    page.goto(f"{deployment.url}/locations/example_project/asset-groups/new_york/lineage")
+    for asset in ("flights", "flights_quarantine"):
+        node(page, asset).get_by_text("Materialized", exact=True).wait_for()
+    keep_picture(page, "quarantine.png")
 
 
 def test_the_command_line_reads_the_run_as_the_page_shows_it(page: Page, deployment: Deployment, registers: Run):

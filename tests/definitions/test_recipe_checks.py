@@ -238,8 +238,8 @@ def test_a_spec_says_what_its_check_asserts():
     (checks,) = build_recipe_checks(asset="orders", recipe=recipe(within("v", "0", "100", "advisory"), described))
     specs = {spec.name: spec for spec in checks.check_specs}
     assert specs["v"].description == (
-        "Every non-NULL value of the column lies in the interval from `min_value` to `max_value`, both ends allowed. "
-        "(columns v, min_value 0, max_value 100)"
+        "Every non-NULL value of the column lies in the interval from `min_value` to `max_value`, both ends allowed "
+        "(columns v, min_value 0, max_value 100)."
     )
     assert specs["described"].description == "Some orders came."
     assert specs["described"].metadata == {"kind": "row_expectation", "enforcement": "required", "owner": "sales", "recipe/kind": "own"}
