@@ -20,13 +20,13 @@ ONLY_LOOPBACK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 Run = dict[str, Any]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright, playwright.chromium.launch(executable_path=chromium, args=[*FLAGS, ONLY_LOOPBACK]) as browser:
         yield browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def deployment(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """A webserver and a daemon; without a browser to look at them, none is started."""
     assert chromium
@@ -34,7 +34,7 @@ def deployment(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield deployment
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ticked(deployment: Deployment) -> dict[str, Run]:
     """The runs that the daemon launched at the schedules' first tick, by schedule, all ended."""
 
@@ -46,13 +46,13 @@ def ticked(deployment: Deployment) -> dict[str, Run]:
     return until("ended run of both schedules", both)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def registers(ticked: dict[str, Run]) -> Run:
     """The tick's run of the unpartitioned tables: airports fails a required check, planes and flights advisory ones."""
     return ticked["registers_at_once"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def february(ticked: dict[str, Run]) -> Run:
     """The tick's run of the month with the impossible wind speed."""
     run = ticked["february_at_once"]
@@ -60,14 +60,14 @@ def february(ticked: dict[str, Run]) -> Run:
     return run
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def october(deployment: Deployment, ticked: dict[str, Run]) -> Run:
     """A second run of the monthly job, launched as the UI launches: through the queue and the daemon."""
     assert ticked
     return ended(deployment, deployment.launch("monthly_weather", **{"dagster/partition": OCTOBER}))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ledgers(deployment: Deployment) -> tuple[Run, Run]:
     """Two runs of the gated ledger, one after the other: a good one, and one whose table breaks a required check."""
     good = ended(deployment, deployment.launch("ledgers"))
