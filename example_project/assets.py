@@ -60,6 +60,11 @@ def flight_weather(context: dg.AssetExecutionContext, flights: pa.Table, weather
     return departures.join(observed, keys=["origin", "time_hour"], join_type="left outer")
 
 
+@dg.asset(group_name="audit", description="Every flight's aircraft, carrier and destination, for the comparison with the registers.")
+def departures() -> pa.Table:
+    return source.read("flights").select(["time_hour", "carrier", "flight", "tailnum", "origin", "dest"])
+
+
 @dg.asset(group_name="registers", description="For each time zone, how many airports lie in it.")
 def time_zones(airports: pa.Table) -> pa.Table:
     return airports.group_by("tzone").aggregate([("faa", "count"), ("alt", "max")])
@@ -70,4 +75,4 @@ def fleet(planes: pa.Table) -> pa.Table:
     return planes.group_by("manufacturer").aggregate([("tailnum", "count"), ("seats", "sum")])
 
 
-all_assets = [weather, flights, planes, airports, flight_weather, time_zones, fleet]
+all_assets = [weather, flights, planes, airports, flight_weather, time_zones, fleet, departures]

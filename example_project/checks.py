@@ -15,5 +15,6 @@ all_checks = [
     *build_recipe_checks(asset=assets.flights, asset_key="flights", recipe=RECIPES / "flights.yaml", limits=TIGHT),
     *build_recipe_checks(asset=assets.planes, recipe=RECIPES / "planes.yaml"),
     *build_recipe_checks(asset=assets.airports, recipe=RECIPES / "airports.yaml"),
+    *build_recipe_checks(asset=assets.departures, recipe=RECIPES / "departures.yaml"),
     *build_recipe_checks(asset=assets.flight_weather, recipe=RECIPES / "flight_weather.yaml"),
 ]

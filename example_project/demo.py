@@ -24,6 +24,7 @@ HOME = CHECKOUT / ".demo" / "dagster_home"
 # (job, partition): the registers first, since flight_weather reads flights; then the three months that hold a fault.
 RUNS: Sequence[tuple[str, str | None]] = (
     ("registers", None),
+    ("audit", None),
     ("monthly_weather", "2013-02-01"),
     ("monthly_weather", "2013-10-01"),
     ("monthly_weather", "2013-11-01"),

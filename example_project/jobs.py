@@ -1,4 +1,4 @@
-"""Two jobs and their daily schedules. A job holds an asset, its checks and its downstream: blocking works within one run."""
+"""The jobs, and two daily schedules. A job holds an asset, its checks and its downstream: blocking works within one run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ monthly_weather = dg.define_asset_job(
     "monthly_weather",
     selection=dg.AssetSelection.assets("weather", "flight_weather"),
     description="One month of weather, and the flights of that month joined to it.",
+)
+
+audit = dg.define_asset_job(
+    "audit",
+    selection=dg.AssetSelection.assets("departures"),
+    description="The flights compared with the registers, as the runs before left them: a job of its own, for a failed register blocks.",
 )
 
 daily_registers = dg.ScheduleDefinition(
@@ -37,5 +43,5 @@ def daily_weather(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
     return dg.RunRequest(partition_key=f"2013-{context.scheduled_execution_time.month:02d}-01")
 
 
-all_jobs = [registers, monthly_weather]
+all_jobs = [registers, monthly_weather, audit]
 all_schedules = [daily_registers, daily_weather]

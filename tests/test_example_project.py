@@ -130,6 +130,24 @@ def test_a_budget_leaves_what_reads_rows_unevaluated_and_answers_the_rest(regist
     assert reason.endswith(" bytes exceeds the 100000-byte ceiling")
 
 
+def test_the_flights_are_compared_with_the_registers(run_job: RunJob, registers: dg.ExecuteInProcessResult):
+    assert registers.run_id
+    audit = run_job("audit")
+    assert audit.success
+    assert statuses(audit, "departures") == {
+        "aircraft_registered": "failed",
+        "destination_known": "failed",
+        "aircraft_spelled": "failed",
+        "origin_known": "passed",
+        "carrier_code": "passed",
+        "shape": "passed",
+    }
+    told = detail(audit, "departures", "aircraft_registered") or ""
+    assert told.startswith("50094 of 336776 rows have a (tailnum) that the reference planes lacks")
+    told = detail(audit, "departures", "destination_known") or ""
+    assert told.startswith("7602 of 336776 rows have a (dest) that the reference airports lacks")
+
+
 def test_flights_of_no_known_aircraft_are_quarantined_and_the_rest_is_published(registers: dg.ExecuteInProcessResult):
     told = {
         event.asset_key.to_user_string(): event.materialization.metadata
@@ -208,6 +226,6 @@ def test_the_demo_prints_every_outcome_and_calls_the_red_runs_expected(
     assert "run registers: failed" in printed
     assert "run monthly_weather 2013-11: succeeded" in printed
     assert "not built, because a required check on what they read failed: time_zones" in printed
-    assert "4 runs in" in printed
+    assert "5 runs in" in printed
     assert "Failed, as they should: registers, monthly_weather 2013-02." in printed
     assert "make ui" in printed
