@@ -13,7 +13,7 @@ from dq_dagster.checks.base import Check
 from dq_dagster.checks.fields import ColumnRef, SqlExpression
 from dq_dagster.checks.table import CheckedTable, ColumnUnknown
 from dq_dagster.engines.base import EngineStumbled, Session
-from dq_dagster.errors import DoesNotFit, NotEvaluated, Problem
+from dq_dagster.errors import DoesNotFit, NotEvaluated, Problem, some_of
 from dq_dagster.recipe import Recipe
 
 
@@ -49,16 +49,10 @@ def _unresolved(ref: ColumnRef, table: CheckedTable) -> Iterator[ColumnUnknown]:
 def _unknown(check: Check, name: str, table: CheckedTable) -> str:
     stored = [column.name for column in table.stored.columns]
     near = difflib.get_close_matches(name, stored, n=1) or [other for other in stored if other.casefold() == name.casefold()]
-    hint = f"did you mean '{near[0]}'?" if near else f"it holds {_listed(stored)}"
+    held = some_of([f"'{column}'" for column in stored]) or "no column"
+    hint = f"did you mean '{near[0]}'?" if near else f"it holds {held}"
     which = "the table" if table.relation == sql.ROWS else f"the reference '{table.relation.removeprefix('ref_')}'"
     return f"check {check.reported_id} names column '{name}', which {which} does not hold; {hint}"
-
-
-def _listed(names: list[str]) -> str:
-    if not names:
-        return "no column"
-    shown = ", ".join(f"'{name}'" for name in names[:5])
-    return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown
 
 
 def columns_read(checks: Iterable[Check], table: CheckedTable) -> frozenset[str]:

@@ -122,15 +122,6 @@ class DoesNotFit(DqDagsterError):
         super().__init__(what)
 
 
-class MissingExtra(DqDagsterError):
-    """An optional part of the package was asked for and is not installed."""
-
-    def __init__(self, *, wanted: str, extra: str) -> None:
-        self.wanted = wanted
-        self.extra = extra
-        super().__init__(f"{wanted} needs a package that is not installed; run: pip install 'dq_dagster[{extra}]'")
-
-
 class UnknownDialect(DqDagsterError, ValueError):
     """A document was to be read in a dialect that does not exist."""
 

@@ -44,8 +44,8 @@ def answer(plan: Plan, table: CheckedTable, session: OpenSession, limits: Limits
         return answers
     try:
         attempt(plan, table, session, answers, deadline=deadline)
-        open_asks = ((place, asks) for place, asks in enumerate(plan.asks) if place not in answers.numbers)
-        for one in fuse(open_asks, table):
+        unsettled = ((place, asks) for place, asks in enumerate(plan.asks) if place not in answers.numbers)
+        for one in fuse(unsettled, table) if answers.numbers else plan.passes:
             _run(one, plan, table, session(), answers, deadline=deadline)
     except TimeBudgetExceeded:
         answers.numbers.clear()
@@ -88,9 +88,9 @@ def _run(one: Pass, plan: Plan, table: CheckedTable, session: Session, answers: 
         row = session.numbers(one.query, deadline=deadline)
     except (EngineStumbled, MemoryBudgetExceeded) as error:
         if len(one.places) > 1:
-            relation = {slot.place: [ask for ask in plan.asks[slot.place] if ask.reads <= one.reads] for slot in one.slots}
-            for place, asks in relation.items():
-                for alone in fuse([(place, asks)], table):
+            for place in one.places:
+                numbers = {slot.number for slot in one.slots if slot.place == place}
+                for alone in fuse([(place, [ask for ask in plan.asks[place] if ask.numbers.keys() <= numbers])], table):
                     _run(alone, plan, table, session, answers, deadline=deadline)
             return
         reason = error.reason if isinstance(error, MemoryBudgetExceeded) else _stumbled(error, one, table)

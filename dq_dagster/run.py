@@ -20,7 +20,7 @@ from dq_dagster.checks.base import Check
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.engines import engine_of
 from dq_dagster.engines.base import Engine, Session
-from dq_dagster.errors import DqDagsterError, TableUnreadable
+from dq_dagster.errors import DqDagsterError, TableUnreadable, some_of
 from dq_dagster.judging import answer, count_quarantined, judge
 from dq_dagster.limits import Limits
 from dq_dagster.outcomes import SEVERITIES, Evaluation, Failure, Outcome, Receipt, failure_of
@@ -244,7 +244,7 @@ def _opened(recipe: Recipe, table: TableSource, files: Sequence[str] | None) -> 
     stored = open_table(table, types=types) if files is None else open_files(files, root=os.fspath(table), types=types)
     lacking = [column.name for column in declared if stored.column(column.name) is None]
     if lacking:
-        names = ", ".join(f"'{name}'" for name in lacking[:5]) + (f" and {len(lacking) - 5} more" if len(lacking) > 5 else "")
+        names = some_of([f"'{name}'" for name in lacking])
         raise TableUnreadable(stored.place, f"lacks column {names}, which the recipe declares; store it, or take it out of the recipe")
     return stored
 

@@ -39,6 +39,18 @@ def parquet_files(targets: Sequence[tuple[str | os.PathLike[str], pa.Schema]]) -
             os.replace(name, target)
 
 
+def sync_folder(folder: str | os.PathLike[str]) -> None:
+    """Makes what was renamed in a folder survive a crash of the machine, where the platform lets a folder be synced."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folder
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _remove(name: str) -> None:
     Path(name).unlink(missing_ok=True)
 

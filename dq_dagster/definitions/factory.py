@@ -17,6 +17,7 @@ from dq_dagster.definitions.refusals import AssetRefused, QuarantineNeedsGate
 from dq_dagster.definitions.resources import EngineArgument, bind_engine
 from dq_dagster.definitions.results import own_metadata
 from dq_dagster.definitions.step import CheckStep, Reported
+from dq_dagster.errors import some_of
 from dq_dagster.limits import Limits
 from dq_dagster.recipe import Recipe
 
@@ -208,7 +209,7 @@ def _key_of(asset: AssetArgument, asset_key: Any) -> dg.AssetKey:
 
 
 def _listed(keys: Sequence[dg.AssetKey]) -> str:
-    return ", ".join(repr(key.to_user_string()) for key in keys[:5]) + (f" and {len(keys) - 5} more" if len(keys) > 5 else "")
+    return some_of([repr(key.to_user_string()) for key in keys])
 
 
 def _partitions_of(asset: AssetArgument, key: dg.AssetKey) -> dg.PartitionsDefinition | None:

@@ -24,7 +24,7 @@ from dq_dagster.definitions.remote_publishing import RemoteCandidates, RemoteGat
 from dq_dagster.definitions.resources import EngineBinding
 from dq_dagster.definitions.results import check_evaluation, check_result, facts_of
 from dq_dagster.definitions.step import failure_told, log_outcome, tag_run
-from dq_dagster.errors import CheckRunError, RecipeRefused
+from dq_dagster.errors import CheckRunError, RecipeRefused, some_of
 from dq_dagster.files import locate
 from dq_dagster.limits import Limits
 from dq_dagster.outcomes import Evaluation, Failure, Outcome, blocking_failure
@@ -335,7 +335,7 @@ def _unwritten(stage: str, place: str, error: OSError | StoredOtherwise) -> Fail
 
 
 def _by_name(value: object, names: Sequence[str], *, what: str) -> Mapping[str, object]:
-    told = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    told = some_of([repr(name) for name in names])
     if not isinstance(value, Mapping):
         raise ValueRefused(f"a gated asset gave one {type(value).__name__}, and this step wants {what}; return a dict with the keys {told}")
     given: dict[str, object] = {str(key): table for key, table in value.items()}

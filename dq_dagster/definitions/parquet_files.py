@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from dq_dagster.definitions.refusals import NotStored, StoredOtherwise, ValueRefused
 from dq_dagster.files import Location, find_files, locate
+from dq_dagster.writing import sync_folder
 
 # A streamed table is written in row groups of about DuckDB's size, or earlier when they grow heavy.
 _GROUP_ROWS = 122_880
@@ -51,7 +52,7 @@ class StagedFile:
             filesystem.mv(self._temporary, self._location.root)
             return
         os.replace(self._temporary, self._location.root)
-        _sync_folder(self._folder)
+        sync_folder(self._folder)
 
     def discard(self) -> None:
         """Takes the hidden file away, if it is there. Harmless once published."""
@@ -239,15 +240,3 @@ def _scan(files: Sequence[tuple[Location, str]]) -> Any:
         return polars.DataFrame(_read_table(files)).lazy()  # polars reads no fsspec file system
     frames = [polars.scan_parquet(path, glob=False, hive_partitioning=False) for _, path in files]
     return frames[0] if len(frames) == 1 else polars.concat(frames, how="diagonal_relaxed")
-
-
-def _sync_folder(folder: str) -> None:
-    """Makes the rename survive a crash of the machine, where the platform lets a folder be synced."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folder
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

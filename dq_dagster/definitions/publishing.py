@@ -27,6 +27,7 @@ from typing import IO
 
 from dq_dagster.definitions.refusals import StoredOtherwise
 from dq_dagster.files import locate
+from dq_dagster.writing import sync_folder
 
 try:
     import fcntl
@@ -109,7 +110,7 @@ class LocalGate:
             ((path, candidate),) = targets.items()
             path.parent.mkdir(parents=True, exist_ok=True)
             os.replace(candidate, path)
-            _sync(path.parent)
+            sync_folder(path.parent)
             return
         with self._locked():
             _Generations(self.home, self._tables).publish(targets)
@@ -193,7 +194,7 @@ class _Generations:
         else:
             os.replace(beside, table)
         _remove(beside)
-        _sync(table.parent)
+        sync_folder(table.parent)
 
     def _link_to(self, table: Path) -> str:
         # The parents' own links are followed, for the kernel climbs from where they lead.
@@ -220,12 +221,12 @@ class _Generations:
     def _flip(self, number: int) -> None:
         folder = self._generation(number)
         for inner in (*(entry for entry in folder.iterdir() if entry.is_dir()), folder, self._folder):
-            _sync(inner)
+            sync_folder(inner)
         beside = self._home / "current.new"
         _remove(beside)
         beside.symlink_to(Path("generations") / folder.name)
         os.replace(beside, self._current)
-        _sync(self._home)
+        sync_folder(self._home)
 
     def _clear(self, current: int) -> None:
         """Removes generations that a dead process never published, and those that no reader can be in any more."""
@@ -312,15 +313,3 @@ def _exchange(one: Path, other: Path) -> None:
         raise StoredOtherwise(
             path=str(other), stored="a folder that this file system cannot exchange for a link in one step", wanted="a link"
         )
-
-
-def _sync(folder: Path) -> None:
-    """Makes what was renamed in a folder survive a crash of the machine, where the platform lets a folder be synced."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folder
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
