@@ -14,6 +14,7 @@ from dq_dagster.checks.fields import ColumnRef, SqlExpression
 from dq_dagster.checks.table import CheckedTable, ColumnUnknown
 from dq_dagster.engines.base import EngineStumbled, Session
 from dq_dagster.errors import DoesNotFit, NotEvaluated, Problem, some_of
+from dq_dagster.plan import Plan
 from dq_dagster.recipe import Recipe
 
 
@@ -63,7 +64,7 @@ def columns_read(checks: Iterable[Check], table: CheckedTable) -> frozenset[str]
 def learn_types(recipe: Recipe, checks: Mapping[int, Check], table: CheckedTable, session: Callable[[], Session]) -> None:
     """Asks the engine for the type of every expression that stands for a column; reads no row.
 
-    Raises RecipeRefused for one that does not fit the stored types, and for a check that they make impossible.
+    Raises RecipeRefused for one that does not fit the stored types.
     """
     problems: list[Problem] = []
     for place, check in checks.items():
@@ -75,25 +76,34 @@ def learn_types(recipe: Recipe, checks: Mapping[int, Check], table: CheckedTable
             except EngineStumbled:
                 told = f"reads the expression {ref.label!r}, which does not fit the types of the table's columns; mend it"
                 problems.append(Problem("DECLARED_CHECK_INVALID", pointer, f"check {check.reported_id} {told}"))
-    problems = problems or list(_misfits(checks, table, session))
     if problems:
         raise recipe.refused(problems)
 
 
-def _misfits(checks: Mapping[int, Check], table: CheckedTable, session: Callable[[], Session]) -> Iterator[Problem]:
-    """The checks that the stored types make impossible."""
+def refuse_misfits(recipe: Recipe, checks: Mapping[int, Check], plan: Plan, table: CheckedTable, session: Callable[[], Session]) -> None:
+    """Raises RecipeRefused with the checks that the stored types make impossible."""
+    problems: list[Problem] = []
+    for planned, (place, check) in enumerate(checks.items()):
+        error = plan.misfits.get(planned)
+        if error is None and planned not in plan.unanswerable:
+            error = _misfit(check, table, session)
+        if error is not None:
+            problems.append(Problem("DECLARED_CHECK_INVALID", f"/checks/{place}{error.pointer}", f"check {check.reported_id} {error.what}"))
+    if problems:
+        raise recipe.refused(problems)
 
+
+def _misfit(check: Check, table: CheckedTable, session: Callable[[], Session]) -> DoesNotFit | None:
     def type_of(expression: exp.Expr) -> pa.DataType:
         try:
             return session().type_of(expression, table.relation)
         except EngineStumbled as error:
             raise DoesNotFit("reads what does not fit the types of the table's columns; mend it") from error
 
-    for place, check in checks.items():
-        try:
-            check.asks(table)
-            check.fits(table, type_of)
-        except DoesNotFit as error:
-            yield Problem("DECLARED_CHECK_INVALID", f"/checks/{place}{error.pointer}", f"check {check.reported_id} {error.what}")
-        except NotEvaluated:
-            continue
+    try:
+        check.fits(table, type_of)
+    except DoesNotFit as error:
+        return error
+    except NotEvaluated:  # the check says so itself when it is judged
+        return None
+    return None

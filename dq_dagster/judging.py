@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dq_dagster import sql
-from dq_dagster.checks.base import Ask, Attempt, Numbers, ask_over_rows
+from dq_dagster.checks.base import Ask, Attempt, ask_over_rows
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.engines.base import EngineStumbled, Session
 from dq_dagster.errors import MemoryBudgetExceeded, NotEvaluated, ScanBudgetExceeded, TimeBudgetExceeded, UnsupportedByEngine
@@ -43,45 +43,42 @@ def answer(plan: Plan, table: CheckedTable, session: OpenSession, limits: Limits
         answers.reasons.update(dict.fromkeys(plan.reading_rows, reason))
         return answers
     try:
-        attempt(plan, table, session, answers, deadline=deadline)
-        unsettled = ((place, asks) for place, asks in enumerate(plan.asks) if place not in answers.numbers)
-        for one in fuse(unsettled, table) if answers.numbers else plan.passes:
-            _run(one, plan, table, session(), answers, deadline=deadline)
+        _ask(plan, table, session, answers, deadline=deadline)
     except TimeBudgetExceeded:
         answers.numbers.clear()
         answers.reasons.update(dict.fromkeys(plan.reading_rows, TimeBudgetExceeded(seconds=limits.scan_seconds).reason))
     return answers
 
 
-def attempt(plan: Plan, table: CheckedTable, session: OpenSession, answers: Answers, *, deadline: float) -> None:
-    """Tries the cheaper ways to the checks' numbers, best first; what none settles is left to the passes."""
-    for place, check in enumerate(plan.checks):
-        for way in check.attempts(table) if plan.asks[place] else ():
-            started = time.monotonic()
-            settled = _settled(way, table, session, deadline=deadline)
-            answers.seconds[place] = answers.seconds.get(place, 0.0) + time.monotonic() - started
-            if settled is not None:
-                answers.numbers[place] = dict(settled)
-                answers.bytes_scanned += table.stored.bytes_of(way.ask.reads)
-                break
+def _ask(plan: Plan, table: CheckedTable, session: OpenSession, answers: Answers, *, deadline: float) -> None:
+    """Asks in rounds: each check by its next attempt, or, where none is left, by its asks. A round is fused as a whole."""
+    pending = {place: list(plan.attempts.get(place, ())) for place in plan.reading_rows}
+    passes = plan.passes if not any(pending.values()) else None
+    while pending:
+        asked = {place: (attempts[0].ask,) if attempts else plan.asks[place] for place, attempts in pending.items()}
+        for one in passes or fuse(asked.items(), table):
+            _run(one, asked, table, session(), answers, deadline=deadline)
+        pending = {place: left for place, attempts in pending.items() if (left := _left(attempts, place, answers)) is not None}
+        passes = None
 
 
-def _settled(way: Attempt, table: CheckedTable, session: OpenSession, *, deadline: float) -> Numbers | None:
-    """The numbers that the way brings; None where it does not get there, or does not fit the memory."""
-    try:
-        if way.probe is not None and not way.is_hopeful(_numbers_of(way.probe, table, session(), deadline=deadline)):
-            return None
-        return way.settles(_numbers_of(way.ask, table, session(), deadline=deadline))
-    except (EngineStumbled, MemoryBudgetExceeded):
+def _left(attempts: Sequence[Attempt], place: int, answers: Answers) -> list[Attempt] | None:
+    """The attempts that are left to a check after a round; None once it has its numbers, or the reason why it has none."""
+    if not attempts:
         return None
+    found, failed = answers.numbers.pop(place, {}), answers.reasons.pop(place, None)
+    brought = attempts[0].then(found) if failed is None else None
+    if isinstance(brought, Attempt):
+        return [brought, *attempts[1:]]
+    if brought is None:
+        return list(attempts[1:])
+    answers.numbers[place] = dict(brought)
+    return None
 
 
-def _numbers_of(ask: Ask, table: CheckedTable, session: Session, *, deadline: float) -> Numbers:
-    (one,) = fuse([(0, [ask])], table)
-    return one.numbers_of(session.numbers(one.query, deadline=deadline))[0]
-
-
-def _run(one: Pass, plan: Plan, table: CheckedTable, session: Session, answers: Answers, *, deadline: float) -> None:
+def _run(
+    one: Pass, asked: Mapping[int, Sequence[Ask]], table: CheckedTable, session: Session, answers: Answers, *, deadline: float
+) -> None:
     """Runs a pass; where it cannot be run for all its checks, each of them alone, so that only the culprit goes unanswered."""
     started = time.monotonic()
     try:
@@ -90,8 +87,8 @@ def _run(one: Pass, plan: Plan, table: CheckedTable, session: Session, answers: 
         if len(one.places) > 1:
             for place in one.places:
                 numbers = {slot.number for slot in one.slots if slot.place == place}
-                for alone in fuse([(place, [ask for ask in plan.asks[place] if ask.numbers.keys() <= numbers])], table):
-                    _run(alone, plan, table, session, answers, deadline=deadline)
+                for alone in fuse([(place, [ask for ask in asked[place] if ask.numbers.keys() <= numbers])], table):
+                    _run(alone, asked, table, session, answers, deadline=deadline)
             return
         reason = error.reason if isinstance(error, MemoryBudgetExceeded) else _stumbled(error, one, table)
         answers.reasons.update(dict.fromkeys(one.places, reason))
@@ -156,22 +153,23 @@ def judge(
 def _examples(
     plan: Plan, answers: Answers, outcomes: list[Outcome], table: CheckedTable, session: OpenSession, *, deadline: float
 ) -> dict[int, tuple[Mapping[str, Any], ...]]:
-    """Examples of the failed checks, from one further round of passes. A verdict stands without them."""
-    asked: list[tuple[int, list[Any]]] = []
-    for place, outcome in enumerate(outcomes):
-        if outcome.status == "failed":
-            ask = plan.checks[place].example_ask(answers.numbers.get(place, {}), table)
-            if ask is not None:
-                asked.append((place, [ask]))
-    found: dict[int, tuple[Mapping[str, Any], ...]] = {}
+    """Examples of the failed checks, from one further round of passes at most. A verdict stands without them."""
+    asked: list[tuple[int, list[Ask]]] = []
+    structs: dict[int, Sequence[Mapping[str, Any]]] = {}
+    for place in (place for place, outcome in enumerate(outcomes) if outcome.status == "failed"):
+        numbers = answers.numbers.get(place, {})
+        known = plan.checks[place].examples_among(numbers)
+        if known is not None:
+            structs[place] = known
+        elif (ask := plan.checks[place].example_ask(numbers, table)) is not None:
+            asked.append((place, [ask]))
     for one in fuse(asked, table):
         try:
             row = session().numbers(one.query, deadline=deadline)
         except (NotEvaluated, EngineStumbled):  # a budget was reached while looking for examples only: the verdict is made
             continue
-        for place, numbers in one.numbers_of(row).items():
-            found[place] = plan.checks[place].examples((numbers["examples"] or [])[:MAX_EXAMPLES], table)
-    return found
+        structs.update((place, numbers["examples"] or ()) for place, numbers in one.numbers_of(row).items())
+    return {place: plan.checks[place].examples(found[:MAX_EXAMPLES], table) for place, found in structs.items()}
 
 
 def count_quarantined(plan: Plan, outcomes: Sequence[Outcome], table: CheckedTable, session: OpenSession, *, deadline: float) -> int | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlglot import exp
 
 from dq_dagster import sql
-from dq_dagster.checks.base import Ask, Check
+from dq_dagster.checks.base import Ask, Attempt, Check
 from dq_dagster.checks.table import CheckedTable
-from dq_dagster.errors import NotEvaluated
+from dq_dagster.errors import DoesNotFit, NotEvaluated
+from dq_dagster.weighing import weighed
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,17 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the checks are answered: from metadata, by passes, or not at all (`unanswerable`, with the reason)."""
+    """How the checks are answered: from metadata, by passes, or not at all (`unanswerable`, with the reason).
+
+    `misfits` are the checks that the stored types make impossible. A check's `attempts` come before its asks.
+    """
 
     checks: tuple[Check, ...]
     asks: tuple[tuple[Ask, ...], ...]
     passes: tuple[Pass, ...]
     unanswerable: Mapping[int, str] = field(default_factory=dict)
+    misfits: Mapping[int, DoesNotFit] = field(default_factory=dict)
+    attempts: Mapping[int, tuple[Attempt, ...]] = field(default_factory=dict)
 
     @property
     def from_metadata(self) -> tuple[int, ...]:
@@ -68,13 +74,19 @@ def make_plan(checks: Sequence[Check], table: CheckedTable) -> Plan:
     """The plan for the checks over the table."""
     asks: list[tuple[Ask, ...]] = []
     unanswerable: dict[int, str] = {}
+    misfits: dict[int, DoesNotFit] = {}
+    attempts: dict[int, tuple[Attempt, ...]] = {}
     for place, check in enumerate(checks):
+        asks.append(())
         try:
-            asks.append(tuple(check.asks(table)))
+            asks[place] = tuple(weighed(ask, table) or ask for ask in check.asks(table))
         except NotEvaluated as error:
             unanswerable[place] = error.reason
-            asks.append(())
-    return Plan(tuple(checks), tuple(asks), fuse(enumerate(asks), table), unanswerable)
+        except DoesNotFit as error:
+            misfits[place] = error
+        if asks[place] and table.survey is not None:
+            attempts[place] = tuple(check.attempts(table))
+    return Plan(tuple(checks), tuple(asks), fuse(enumerate(asks), table), unanswerable, misfits, attempts)
 
 
 def fuse(asked: Iterable[tuple[int, Sequence[Ask]]], table: CheckedTable) -> tuple[Pass, ...]:
@@ -102,16 +114,19 @@ def _fused(members: Sequence[tuple[int, Ask]], table: CheckedTable) -> Pass:
     return Pass(query, tuple(slots), frozenset().union(*(ask.reads for _, ask in members)))
 
 
-def explain(plan: Plan, table: CheckedTable) -> str:
-    """The plan in words: what metadata answers, which pass answers which checks, and its SQL."""
+def explain(plan: Plan, table: CheckedTable, look: Callable[[Ask], Mapping[str, Any]]) -> str:
+    """The plan in words: what metadata answers, which pass answers which checks, and its SQL. `look` reads the first rows."""
     names = [check.reported_id for check in plan.checks]
     lines: list[str] = []
     if plan.from_metadata:
         lines.append(f"from metadata, no row is read: {', '.join(names[place] for place in plan.from_metadata)}")
-    for place, check in enumerate(plan.checks):
-        ways = [way.how for way in check.attempts(table)] if plan.asks[place] else []
-        if ways:
-            lines.append(f"{names[place]} is first tried by {', then by '.join(ways)}; a pass decides what none of them proves")
+    if table.survey is not None:
+        repeating = [name for name in table.survey.distinct if table.survey.repeats(name, rows=table.rows)]
+        if repeating:
+            counts = [f"'{name}' (about {table.survey.distinct[name]:.0f} values)" for name in repeating]
+            lines.append(f"judged once a distinct value where a check reads nothing else, as the first rows repeat: {', '.join(counts)}")
+    for place, attempts in plan.attempts.items():
+        lines += [f"{names[place]} is first tried by {way}; a pass decides what it cannot prove" for way in _ways(attempts, look)]
     for number, one in enumerate(plan.passes, 1):
         answered = ", ".join(names[place] for place in one.places)
         columns = ", ".join(sorted(one.reads)) or "no column"
@@ -119,3 +134,13 @@ def explain(plan: Plan, table: CheckedTable) -> str:
         lines.extend(f"    {line}" for line in one.query.sql("duckdb", pretty=True).splitlines())
     lines.extend(f"not evaluated: {names[place]}: {reason}" for place, reason in plan.unanswerable.items())
     return "\n".join(lines)
+
+
+def _ways(attempts: Sequence[Attempt], look: Callable[[Ask], Mapping[str, Any]]) -> Iterator[str]:
+    """The ways that will be tried, in words: a look is taken, to say where it leads."""
+    for attempt in attempts:
+        if not attempt.is_look:
+            yield attempt.how
+            continue
+        found = attempt.then(look(attempt.ask))
+        yield from _ways([found], look) if isinstance(found, Attempt) else ()

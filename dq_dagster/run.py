@@ -15,8 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from dq_dagster.binding import columns_read, learn_types, refuse_unknown_columns
-from dq_dagster.checks.base import Check
+from dq_dagster.binding import columns_read, learn_types, refuse_misfits, refuse_unknown_columns
+from dq_dagster.checks.base import Ask, Check
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.engines import engine_of
 from dq_dagster.engines.base import Engine, Session
@@ -24,8 +24,9 @@ from dq_dagster.errors import DqDagsterError, TableUnreadable, some_of
 from dq_dagster.judging import answer, count_quarantined, judge
 from dq_dagster.limits import Limits
 from dq_dagster.outcomes import SEVERITIES, Evaluation, Failure, Outcome, Receipt, failure_of
-from dq_dagster.plan import explain, make_plan
+from dq_dagster.plan import Plan, explain, fuse, make_plan
 from dq_dagster.recipe import Recipe
+from dq_dagster.surveying import look_at
 from dq_dagster.tables import StoredTable, is_unchanged, open_files, open_table, verify_checksums
 
 
@@ -172,12 +173,36 @@ def explained(
     only: Sequence[str] | None = None,
     files: Sequence[str] | None = None,
 ) -> str:
-    """How `evaluate` would answer the checks, in words and SQL. Reads footers alone."""
+    """How `evaluate` would answer the checks, in words and SQL. Reads footers, and the first rows of a large table."""
     checks = _selected(recipe, only)
     checked = _bound(recipe, checks, table, files, references or {}, dt.datetime.now(dt.timezone.utc))
-    with engine_of("duckdb").session(_relations(checked), Limits()) as session:
-        learn_types(recipe, checks, checked, lambda: session)
-        return explain(make_plan(list(checks.values()), checked), checked)
+    engine, deadline = engine_of("duckdb"), time.monotonic() + Limits().scan_seconds
+    with engine.session(_relations(checked), Limits()) as session:
+
+        def look(ask: Ask) -> Mapping[str, Any]:
+            (one,) = fuse([(0, [ask])], checked)
+            return one.numbers_of(session.numbers(one.query, deadline=deadline))[0]
+
+        plan = _planned(recipe, checks, checked, lambda: session, chooses=engine.chooses, deadline=deadline)
+        return explain(plan, checked, look)
+
+
+def _planned(
+    recipe: Recipe,
+    checks: Mapping[int, Check],
+    table: CheckedTable,
+    session: Callable[[], Session],
+    *,
+    chooses: bool,
+    deadline: float,
+) -> Plan:
+    """The plan, once the types of expressions and a first look at a large table are known. Raises RecipeRefused."""
+    learn_types(recipe, checks, table, session)
+    if chooses:
+        look_at(table, session, deadline=deadline)
+    plan = make_plan(list(checks.values()), table)
+    refuse_misfits(recipe, checks, plan, table, session)
+    return plan
 
 
 def _relations(table: CheckedTable) -> list[tuple[CheckedTable, frozenset[str]]]:
@@ -282,8 +307,7 @@ def _evaluated(
                 opened.append(cleanup.enter_context(engine.session(_relations(table), limits)))
             return opened[0]
 
-        learn_types(recipe, checks, table, session)
-        plan = make_plan(list(checks.values()), table)
+        plan = _planned(recipe, checks, table, session, chooses=engine.chooses, deadline=deadline)
         answers = answer(plan, table, session, limits, deadline=deadline)
         outcomes = judge(plan, answers, table, session, limits, scope=scope, deadline=deadline)
         quarantined = count_quarantined(plan, outcomes, table, session, deadline=deadline)

@@ -111,6 +111,11 @@ def first_by(value: exp.Expr, order: exp.Expr, count: int | None = None) -> exp.
     return exp.Anonymous(this="arg_min", expressions=arguments)
 
 
+def hash_of(values: Sequence[exp.Expr]) -> exp.Expr:
+    """A 64-bit hash of the values: equal values have equal ones, in one engine's one version."""
+    return exp.Anonymous(this="hash", expressions=[value.copy() for value in values])
+
+
 def count_distinct(value: exp.Expr) -> exp.Expr:
     """How many distinct values that are not NULL."""
     return exp.Count(this=exp.Distinct(expressions=[value.copy()]))

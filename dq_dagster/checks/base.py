@@ -38,15 +38,15 @@ class Ask:
 class Attempt:
     """A cheaper way to a check's numbers, which may not get there; what it cannot prove, the asks decide.
 
-    `ask` is asked first. `settles` makes the check's numbers of what it brings, or None. `probe`, over few rows,
-    tells whether it is worth asking: `is_hopeful` says so of its numbers. `how` names the way, for `--explain`.
+    `ask` is asked first. Of what it brings, `then` makes the check's numbers, or the next attempt, or None where the
+    way ends. An attempt that `is_look` reads the first rows alone, and only leads to others. `how` names the way, for
+    `--explain`.
     """
 
     how: str
     ask: Ask
-    settles: Callable[[Numbers], Numbers | None]
-    probe: Ask | None = None
-    is_hopeful: Callable[[Numbers], bool] = lambda numbers: True
+    then: Callable[[Numbers], Numbers | Attempt | None]
+    is_look: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,10 @@ class Check(Model):
         raise NotImplementedError
 
     def attempts(self, table: CheckedTable) -> Sequence[Attempt]:
-        """Cheaper ways to the numbers of the asks, best first; each is exact where it settles them."""
+        """Cheaper ways to the numbers of the asks, best first; each is exact where it settles them.
+
+        Asked only of tables that are worth it, on engines that read the rows in one sequence.
+        """
         return ()
 
     def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
@@ -162,6 +165,10 @@ class Check(Model):
         """Rows that the check misses in the table, under the stored columns' own names, to stand in annotated output."""
         return None
 
+    def examples_among(self, numbers: Numbers) -> Sequence[Mapping[str, Any]] | None:
+        """The examples, as structs, where the asks brought them along; None where they are to be asked for."""
+        return numbers.get("examples")
+
     def example_ask(self, numbers: Numbers, table: CheckedTable) -> Ask | None:
         """What to ask once the check has failed: one number, `examples`, a list of structs. None: nothing can be shown."""
         condemned = self.example_row(table)
@@ -172,7 +179,7 @@ class Check(Model):
         return ask_over_rows({"examples": (sql.smallest_of(MAX_EXAMPLES), row)}, condemned, table, self.reads(table) | table.reads(*refs))
 
     def examples(self, found: Sequence[Mapping[str, Any]], table: CheckedTable) -> tuple[Mapping[str, Any], ...]:
-        """The examples as they are shown, from the structs that `example_ask` brought."""
+        """The examples as they are shown, from the structs that were found."""
         values = [table.value(ref) for ref in self._shown(table)]
         return tuple({value.label: table.text_of(value, row[f"v{place}"]) for place, value in enumerate(values)} for row in found)
 

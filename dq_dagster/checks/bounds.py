@@ -36,6 +36,14 @@ def above(value: exp.Expr, bound: Decimal, *, kind: pa.DataType) -> exp.Expr:
     return _crossed(value, bound, kind=kind, is_below=False)
 
 
+def is_inside(found: int | float | Decimal, low: Decimal, high: Decimal, *, kind: pa.DataType) -> bool:
+    """Whether a value that was found is neither below nor above nor NaN, by the same comparison."""
+    if isinstance(found, float):
+        bits = float_bits(kind)
+        return first_float_at_or_above(low, bits=bits) <= found <= last_float_at_or_below(high, bits=bits)
+    return low <= found <= high
+
+
 def _crossed(value: exp.Expr, bound: Decimal, *, kind: pa.DataType, is_below: bool) -> exp.Expr:
     """The comparison on the type's own grid, so that the bound's literal is of the column's type."""
     scale, lowest, highest = _grid(kind)

@@ -12,14 +12,14 @@ from sqlglot import exp
 
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Attempt, Check, Context, Numbers, Verdict
-from dq_dagster.checks.bounds import above, below, is_number
+from dq_dagster.checks.bounds import above, below, is_inside, is_number
 from dq_dagster.checks.distinctness import proofs
 from dq_dagster.checks.fields import DECIMAL_TEXT, ColumnRef
 from dq_dagster.checks.positions import domain_of, gap_of, neighbours, widest
 from dq_dagster.checks.table import CheckedTable, Value, transported
 from dq_dagster.errors import UnsupportedByEngine
 from dq_dagster.outcomes import MAX_EXAMPLES
-from dq_dagster.rendering import plain_number, tuple_text
+from dq_dagster.rendering import is_wide_decimal, plain_number, tuple_text
 
 MAX_KEY_COLUMNS = 16
 BOUNDS = ("max_null_ppm", "min_value", "max_value", "min_rows", "max_rows", "max_gap_seconds")
@@ -110,23 +110,36 @@ class KeyUniqueness(CoreCheck):
         return [table.value(ref) for ref in self._key(table.grain)]
 
     def _repeated(self, table: CheckedTable) -> exp.Query:
-        """One row a repeated key: its parts `k0`, `k1`, … and how many rows carry it, `n`."""
+        """One row a repeated key: its parts `k0`, `k1`, … and how many rows carry it, `n`.
+
+        In a large table the hashes that repeat are found first, and only their rows are grouped by the key itself: a
+        hash is 8 bytes, however wide the key is.
+        """
         parts = {f"k{place}": value.expression for place, value in enumerate(self._values(table))}
         groups = sql.select_from(table.relation, {**parts, "n": sql.count_rows()})
+        if table.survey is not None:
+            hashed = sql.hash_of(list(parts.values()))
+            hashes = sql.select_from(sql.select_from(table.relation, {"h": hashed}), {"h": sql.column("h")})
+            repeated = hashes.group_by(sql.column("h")).having(sql.count_rows() > 1)
+            groups = groups.where(exp.In(this=hashed.copy(), query=repeated.subquery()))
         return groups.group_by(*(sql.integer(place + 1) for place in range(len(parts)))).having(sql.count_rows() > 1)
 
-    def _first_keys(self, table: CheckedTable, count: int | None = None) -> exp.Expr:
-        """The smallest repeated key, or a list of that many: text by code point, NULL after every value, NaN after every number."""
+    def _first_keys(self, table: CheckedTable) -> exp.Expr:
+        """The smallest repeated keys, as a list: text by code point, NULL after every value, NaN after every number."""
         shown: dict[str, exp.Expr] = {}
         order: dict[str, exp.Expr] = {}
         for place, value in enumerate(self._values(table)):
             part = sql.column(f"k{place}")
             shown[f"k{place}"] = transported(part, value.type)
             order[f"n{place}"], order[f"k{place}"] = sql.is_null(part), part
-        return sql.first_by(sql.struct({**shown, "n": sql.column("n")}), sql.struct(order), count)
+        return sql.first_by(sql.struct({**shown, "n": sql.column("n")}), sql.struct(order), MAX_EXAMPLES)
 
     def asks(self, table: CheckedTable) -> Sequence[Ask]:
-        numbers = {"keys": sql.count_rows(), "members": sql.call("sum", sql.column("n")), "first": self._first_keys(table)}
+        numbers = {
+            "keys": sql.count_rows(),
+            "members": sql.call("sum", sql.column("n")),
+            "examples": self._first_keys(table),
+        }
         return (Ask(numbers, self.reads(table), over=self._repeated(table)),)
 
     def attempts(self, table: CheckedTable) -> Sequence[Attempt]:
@@ -139,12 +152,9 @@ class KeyUniqueness(CoreCheck):
             return Verdict(True, f"key ({label}) is distinct across all {table.rows} rows, as expected", 0, {"repeats": 0})
         members = int(numbers["members"])
         repeats = members - numbers["keys"]
-        first = tuple_text([table.key_part(value, numbers["first"][f"k{place}"]) for place, value in enumerate(values)])
+        first = tuple_text([table.key_part(value, numbers["examples"][0][f"k{place}"]) for place, value in enumerate(values)])
         detail = f"key ({label}) repeats on {repeats} of {table.rows} rows, first at {first}, where 0 repeats were expected"
         return Verdict(False, detail, repeats, {"repeats": repeats, "repeated_keys": numbers["keys"], "rows_in_repeated_keys": members})
-
-    def example_ask(self, numbers: Numbers, table: CheckedTable) -> Ask | None:
-        return Ask({"examples": self._first_keys(table, MAX_EXAMPLES)}, self.reads(table), over=self._repeated(table))
 
     def examples(self, found: Sequence[Mapping[str, Any]], table: CheckedTable) -> tuple[Mapping[str, Any], ...]:
         values = self._values(table)
@@ -262,6 +272,23 @@ class ValueRange(CoreCheck):
         extremes = table.extremes(column)
         return extremes is not None and self._bounds[0] <= extremes[0] and extremes[1] <= self._bounds[1]
 
+    def attempts(self, table: CheckedTable) -> Sequence[Attempt]:
+        column = self._column(table)
+        if not is_number(column.type) or is_wide_decimal(column.type):
+            return ()
+        ends = {"min": sql.call("min", column.expression), "max": sql.call("max", column.expression)}
+        (asked,) = self.asks(table)
+        known = {"nulls": asked.numbers["nulls"]} if "nulls" in asked.numbers else {}
+
+        def settled(found: Numbers) -> Numbers | None:
+            """Both ends inside prove the rest; NaN, which is the greatest of all, is an end outside."""
+            ends = [found["min"], found["max"]]
+            if None in ends or not all(is_inside(end, *self._bounds, kind=column.type) for end in ends):
+                return None
+            return {**found, "below": 0, "above": 0, "nans": 0}
+
+        return (Attempt(f"the least and the greatest {column.label}", Ask({**known, **ends}, asked.reads), settled),)
+
     def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
         column = self._column(table)
         nulls = numbers["nulls"] if "nulls" in numbers else table.null_count(column)
@@ -330,7 +357,12 @@ class Continuity(CoreCheck):
                 ts, num = sql.column("ts"), sql.column("num")
                 counts = {"values": sql.count_rows(), "instants": sql.call("count", ts), "numbers": sql.call("count", num)}
                 distinct = {"distinct_instants": sql.count_distinct(ts), "distinct_numbers": sql.count_distinct(num)}
-                return {**counts, **distinct, "widest_instants": widest("ts_"), "widest_numbers": widest("num_")}
+                return {
+                    **counts,
+                    **distinct,
+                    "widest_instants": widest("ts_", MAX_EXAMPLES),
+                    "widest_numbers": widest("num_", MAX_EXAMPLES),
+                }
             case "floats":
                 is_nan = sql.call("isnan", sql.column("x"))
                 inexact = sql.count_where(exp.not_(sql.column("is_exact")))
@@ -338,11 +370,11 @@ class Continuity(CoreCheck):
                     "values": sql.count_rows(),
                     "nans": sql.count_where(is_nan),
                     "inexact": inexact,
-                    "widest": widest(""),
-                    "widest_exact": widest("d_"),
+                    "widest": widest("", MAX_EXAMPLES),
+                    "widest_exact": widest("d_", MAX_EXAMPLES),
                 }
             case _:
-                return {"values": sql.count_rows(), "widest": widest("")}
+                return {"values": sql.count_rows(), "widest": widest("", MAX_EXAMPLES)}
 
     def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
         column = self._column(table)
@@ -382,7 +414,7 @@ class Continuity(CoreCheck):
         assert self.max_gap_seconds is not None
         if values < 2:
             return self._without_pair(column, values)
-        gap = gap_of(found, column, is_text_time=is_text_time)
+        gap = gap_of(found[0], column, is_text_time=is_text_time)
         start, end = (table.marked(column, place) for place in (gap.start, gap.end))
         is_time = is_text_time or domain_of(column.type) in ("instants", "days")
         measured = "seconds between timestamps" if is_time else "the column's own units between numbers"
@@ -397,14 +429,15 @@ class Continuity(CoreCheck):
         detail = f"column '{column.label}' {said} the declared ceiling of {self.max_gap_seconds}, measured in {measured}"
         return Verdict(gap.width <= self.max_gap_seconds, detail, None, observed)
 
-    def example_ask(self, numbers: Numbers, table: CheckedTable) -> Ask | None:
-        column = self._column(table)
-        prefix = {"text": "ts_" if numbers.get("instants") == numbers.get("values") else "num_", "floats": ""}.get(
-            domain_of(column.type), ""
-        )
-        if "values" not in numbers or numbers.get("nans") or (prefix == "num_" and numbers["numbers"] != numbers["values"]):
-            return None
-        return Ask({"examples": widest(prefix, MAX_EXAMPLES)}, self.reads(table), over=neighbours(table.relation, column))
+    def examples_among(self, numbers: Numbers) -> Sequence[Mapping[str, Any]] | None:
+        values = numbers.get("values")
+        if values is None or numbers.get("nans"):
+            return ()
+        if "instants" not in numbers:
+            return numbers["widest"]
+        if numbers["instants"] == values:
+            return numbers["widest_instants"]
+        return numbers["widest_numbers"] if numbers["numbers"] == values else ()
 
     def examples(self, found: Sequence[Mapping[str, Any]], table: CheckedTable) -> tuple[Mapping[str, Any], ...]:
         assert self.max_gap_seconds is not None

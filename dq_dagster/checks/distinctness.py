@@ -1,95 +1,179 @@
-"""Cheap proofs that a key is distinct. Each is exact where it succeeds; where it does not, the key is grouped."""
+"""Cheap proofs that a key is distinct. Each is exact where it succeeds; where it does not, the repeated keys are looked for."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Attempt, Numbers
-from dq_dagster.checks.table import CheckedTable, Value
+from dq_dagster.checks.survey import LOOKED_AT_ROWS
+from dq_dagster.checks.table import CheckedTable, Value, transported
 
-PROBED_ROWS = 20_000
-WORTH_A_PROOF = 100_000
 _BITS_PER_ROW = 16
 _MOST_BITS = 1_000_000_000
+_SOME = 256
+_SPARE = 64
 
-UNIQUE: Numbers = {"keys": 0, "members": None, "first": None}
+UNIQUE: Numbers = {"keys": 0, "members": None, "examples": None}
 
 
 def proofs(values: Sequence[Value], table: CheckedTable, reads: frozenset[str]) -> list[Attempt]:
-    """The ways that are worth trying for this key in this table: none for a small one."""
-    if table.rows < WORTH_A_PROOF:
-        return []
-    orders = [_in_order(values, table, reads)]
-    if len(values) > 1:
-        orders.append(_in_order([*values[1:], values[0]], table, reads))
-    dense = _dense(values, table, reads)
-    return [*orders, *([dense] if dense else []), _by_hash(values, table, reads)]
+    """The ways to prove this key distinct: by the rows' order, else by a bit for each key there can be."""
+    return [_by_order(values, table, reads), *_by_bits(values, table, reads)]
 
 
-def _in_order(values: Sequence[Value], table: CheckedTable, reads: frozenset[str]) -> Attempt:
+def _by_order(values: Sequence[Value], table: CheckedTable, reads: frozenset[str]) -> Attempt:
     """The rows come in strictly rising order of the key, as they are stored: then no key repeats.
 
     A comparison with NULL counts as a step that does not rise; the first row, which has none before it, counts one.
-    The proof holds for any order in which the engine brings the rows, as long as each comes once.
+    The proof holds for any order in which the engine brings the rows, as long as each comes once. Few rows tell first
+    whether they rise by the key's parts as they are named, or by the first part last.
     """
-    numbers = {"falls": sql.count_where(_does_not_rise(len(values)))}
+    orders = [list(range(len(values)))]
+    if len(values) > 1:
+        orders.append([*orders[0][1:], 0])
+    parts = {f"k{place}": value.expression for place, value in enumerate(values)}
+    rows = sql.select_from(table.relation, parts)
 
-    def of(relation: exp.Query | str) -> exp.Query:
-        parts = {f"k{place}": value.expression for place, value in enumerate(values)}
-        rows = sql.select_from(relation, parts) if isinstance(relation, str) else relation
-        keys = [sql.column(name) for name in parts]
-        lags = {f"p{place}": exp.Window(this=sql.call("lag", key)) for place, key in enumerate(keys)}
-        return sql.select_from(rows, {**dict(zip(parts, keys, strict=True)), **lags})
+    def asked(relation: exp.Query, tried: Sequence[int]) -> Ask:
+        keys = {name: sql.column(name) for name in parts}
+        lags = {f"p{place}": exp.Window(this=sql.call("lag", key)) for place, key in enumerate(keys.values())}
+        numbers = {f"falls{at}": sql.count_where(_does_not_rise(orders[at])) for at in tried}
+        return Ask(numbers, reads, over=sql.select_from(relation, {**keys, **lags}))
 
-    first = sql.select_from(table.relation, {f"k{place}": value.expression for place, value in enumerate(values)}).limit(PROBED_ROWS)
-    return Attempt(
-        how=f"a proof by order of ({', '.join(value.label for value in values)})",
-        ask=Ask(numbers, reads, over=of(table.relation)),
-        settles=lambda found: UNIQUE if found["falls"] <= 1 else None,
-        probe=Ask(numbers, reads, over=of(first)),
-        is_hopeful=lambda found: found["falls"] <= 1,
-    )
+    def proof(found: Numbers) -> Attempt | None:
+        for at, order in enumerate(orders):
+            if found[f"falls{at}"] <= 1:
+                labels = ", ".join(values[place].label for place in order)
+                return Attempt(f"the order of the rows by ({labels})", asked(rows, [at]), _rises)
+        return None
+
+    first = asked(rows.copy().limit(LOOKED_AT_ROWS), range(len(orders)))
+    return Attempt("whether the first rows rise", first, proof, is_look=True)
 
 
-def _does_not_rise(parts: int) -> exp.Expr:
-    rises: exp.Expr = exp.false()
-    for place in reversed(range(parts)):
+def _rises(found: Numbers) -> Numbers | None:
+    return UNIQUE if max(found.values()) <= 1 else None
+
+
+def _does_not_rise(order: Sequence[int]) -> exp.Expr:
+    rises: exp.Expr | None = None
+    for place in reversed(order):
         before, here = sql.column(f"p{place}"), sql.column(f"k{place}")
-        later = exp.and_(exp.EQ(this=before.copy(), expression=here.copy()), rises) if place < parts - 1 else exp.false()
-        rises = exp.or_(before < here, later) if place < parts - 1 else before < here
+        is_same = exp.EQ(this=before.copy(), expression=here.copy())
+        rises = before < here if rises is None else exp.or_(before < here, exp.and_(is_same, rises))
+    assert rises is not None
     return sql.call("coalesce", sql.not_(exp.paren(rises)), exp.true())
 
 
-def _dense(values: Sequence[Value], table: CheckedTable, reads: frozenset[str]) -> Attempt | None:
-    """Integers of a narrow range, each marking one bit: as many bits as values, and at most one NULL."""
-    if len(values) != 1 or not pa.types.is_integer(values[0].type):
-        return None
-    extremes, nulls = table.extremes(values[0]), table.null_count(values[0])
-    if extremes is None or nulls is None or nulls > 1 or not 0 <= extremes[1] - extremes[0] < min(_BITS_PER_ROW * table.rows, _MOST_BITS):
-        return None
-    low, high = (sql.integer(end) for end in extremes)
-    value = values[0].expression
-    bits = sql.call("bit_count", exp.Anonymous(this="bitstring_agg", expressions=[value.copy(), low, high]))
-    return Attempt(
-        how=f"a bit for each {values[0].label} from {extremes[0]} to {extremes[1]}",
-        ask=Ask({"values": sql.call("count", value), "bits": bits}, reads),
-        settles=lambda found: UNIQUE if found["bits"] == found["values"] else None,
-    )
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """How a part of a key becomes an integer from 0 up to `size`, where the remainder is 0 in every row."""
+
+    code: exp.Expr
+    remainder: exp.Expr | None
+    size: int
 
 
-def _by_hash(values: Sequence[Value], table: CheckedTable, reads: frozenset[str]) -> Attempt:
-    """As many distinct hashes as rows. Equal keys have equal hashes, so a shortfall alone is no proof of a repeat."""
-    hashed = exp.Anonymous(this="hash", expressions=[value.expression.copy() for value in values])
-    rows = sql.select_from(table.relation, {"h": hashed})
-    numbers = {"rows": sql.count_rows(), "hashes": sql.count_distinct(sql.column("h"))}
-    return Attempt(
-        how=f"distinct hashes of ({', '.join(value.label for value in values)})",
-        ask=Ask(numbers, reads, over=rows),
-        settles=lambda found: UNIQUE if found["rows"] == found["hashes"] else None,
-        probe=Ask(numbers, reads, over=rows.copy().limit(PROBED_ROWS)),
-        is_hopeful=lambda found: found["rows"] == found["hashes"],
-    )
+def _by_bits(values: Sequence[Value], table: CheckedTable, reads: frozenset[str]) -> list[Attempt]:
+    """Each key marks one bit of all that there can be: as many bits as rows, and no key repeats.
+
+    Possible where the footers bound every part, or it is text that repeats. Numbers, days and instants are counted in
+    the widest step on which the first rows lie; one row off the step ends the proof, as does one text more than foreseen.
+    """
+    assert table.survey is not None
+    survey = table.survey
+    allowed_nulls = 1 if len(values) == 1 else 0
+    ranges: list[tuple[int, int] | None] = []
+    for value in values:
+        nulls = table.null_count(value)
+        if value.stored is None or nulls is None or nulls > allowed_nulls:
+            return []
+        ranges.append(None if value.is_text else _range_of(value, table))
+        if ranges[-1] is None and not (value.is_text and survey.repeats(value.stored, rows=table.rows)):
+            return []
+
+    def marked(found: Numbers) -> Attempt | None:
+        codes: list[_Code] = []
+        for place, (value, ends) in enumerate(zip(values, ranges, strict=True)):
+            if ends is None:
+                foreseen = survey.distinct[value.stored or ""]
+                codes.append(_Code(sql.column("code", f"w{place}"), None, 2 * math.ceil(foreseen) + _SPARE))
+            else:
+                codes.append(_counted(_position(value), ends, math.gcd(*(some - ends[0] for some in found[f"some{place}"] or ()))))
+        size = math.prod(code.size for code in codes)
+        if not 0 < size < min(_BITS_PER_ROW * table.rows, _MOST_BITS):
+            return None
+        how = f"a bit for each of the {size} keys ({', '.join(value.label for value in values)}) that there can be"
+        return Attempt(how, _bits(values, codes, size, table, reads), _is_complete(table.rows - _nulls(values, table)))
+
+    parts = {f"k{place}": _position(value) for place, (value, ends) in enumerate(zip(values, ranges, strict=True)) if ends is not None}
+    first = sql.select_from(table.relation, parts or {"k0": values[0].expression}).limit(LOOKED_AT_ROWS)
+    some = {f"some{name[1:]}": sql.first_by(sql.column(name), sql.hash_of([sql.column(name)]), _SOME) for name in parts}
+    look = Ask(some or {"rows": sql.count_rows()}, reads, over=first)
+    return [Attempt("how many keys there can be", look, marked, is_look=True)]
+
+
+def _is_complete(rows: int) -> Any:
+    return lambda found: UNIQUE if found["bits"] == found["rows"] == rows and not found["off"] else None
+
+
+def _nulls(values: Sequence[Value], table: CheckedTable) -> int:
+    return sum(table.null_count(value) or 0 for value in values)
+
+
+def _range_of(value: Value, table: CheckedTable) -> tuple[int, int] | None:
+    """The least and greatest position of an integer, a day or an instant, where the footers say it."""
+    if not (pa.types.is_integer(value.type) or pa.types.is_date32(value.type) or pa.types.is_timestamp(value.type)):
+        return None
+    if pa.types.is_timestamp(value.type) and value.type.unit not in ("us", "ns"):
+        return None
+    return table.extremes(value)
+
+
+def _position(value: Value) -> exp.Expr:
+    return value.expression.copy() if pa.types.is_integer(value.type) else transported(value.expression, value.type)
+
+
+def _counted(position: exp.Expr, ends: tuple[int, int], step: int) -> _Code:
+    """Steps from the least position. Wide, so that no difference overflows."""
+    offset = exp.Sub(this=sql.cast(position, "HUGEINT") if ends[1] - ends[0] >= 2**62 else position, expression=sql.integer(ends[0]))
+    size = (ends[1] - ends[0]) // max(step, 1) + 1
+    if step <= 1:
+        return _Code(offset, None, size)
+    paren = exp.paren(offset)
+    return _Code(exp.IntDiv(this=paren, expression=sql.integer(step)), exp.Mod(this=paren.copy(), expression=sql.integer(step)), size)
+
+
+def _is_off(remainder: exp.Expr | None) -> exp.Expr:
+    return exp.false() if remainder is None else exp.NEQ(this=remainder.copy(), expression=sql.integer(0))
+
+
+def _bits(values: Sequence[Value], codes: Sequence[_Code], size: int, table: CheckedTable, reads: frozenset[str]) -> Ask:
+    code: exp.Expr = sql.integer(0)
+    for part in codes:
+        code = exp.Add(this=exp.Mul(this=exp.paren(code), expression=sql.integer(part.size)), expression=exp.paren(part.code.copy()))
+    rows = sql.select_from(table.relation, {"code": code, "off": sql.any_of([_is_off(part.remainder) for part in codes])})
+    for place, value in enumerate(values):
+        if value.is_text:
+            words = sql.select_from(table.relation, {"word": value.expression}).distinct()
+            numbered = sql.select_from(words, {"word": sql.column("word"), "code": _number_from_zero()})
+            met = exp.EQ(this=sql.column("word", f"w{place}"), expression=value.expression.copy())
+            rows = rows.join(numbered.subquery(exp.to_identifier(f"w{place}", quoted=True)), on=met)
+    marks = exp.Anonymous(this="bitstring_agg", expressions=[sql.column("code"), sql.integer(0), sql.integer(size - 1)])
+    numbers = {
+        "rows": sql.call("count", sql.column("code")),
+        "bits": sql.call("bit_count", marks),
+        "off": sql.count_where(sql.column("off")),
+    }
+    return Ask(numbers, reads, over=rows)
+
+
+def _number_from_zero() -> exp.Expr:
+    return exp.Sub(this=exp.Window(this=sql.call("row_number")), expression=sql.integer(1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -17,6 +17,7 @@ from dq_dagster.checks.base import Ask
 from dq_dagster.checks.fields import ColumnRef
 from dq_dagster.checks.functions import judgement
 from dq_dagster.checks.json_rules import NotJson, conforms, read_json, read_schema
+from dq_dagster.checks.json_shapes import shapes_of
 from dq_dagster.checks.shapes import RowCheck
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.errors import UnsupportedByEngine
@@ -34,6 +35,16 @@ class _JsonCheck(RowCheck):
         if not value.is_text and not pa.types.is_null(value.type):
             raise UnsupportedByEngine(engine=self.kind, what=f"reads JSON out of text, and {self.column.label} is of the type {value.type}")
         return super().asks(table)
+
+    def judged(self, table: CheckedTable, name: str, parameter: str, *, by_shape: Callable[[str], bool] | None = None) -> exp.Expr:
+        """True in a row whose text the judgement refuses. What has the shape of a text that is `by_shape` is good without it."""
+        value = table.value(self.column)
+        refused = sql.not_(sql.call_python(name, value.as_text, parameter))
+        texts = table.survey.texts.get(value.stored, ()) if table.survey is not None and value.stored is not None else ()
+        shapes = shapes_of(texts, by_shape) if by_shape is not None else None
+        if shapes is None:
+            return refused
+        return exp.Case(ifs=[exp.If(this=sql.matches(value.as_text, shapes), true=exp.false())], default=refused)
 
 
 @judgement("dq_is_json")
@@ -61,7 +72,7 @@ class IsValidJson(_JsonCheck):
     strict: bool = False
 
     def bad_row(self, table: CheckedTable) -> exp.Expr:
-        return sql.not_(sql.call_python("dq_is_json", table.value(self.column).as_text, _WHOLE if self.strict else ""))
+        return self.judged(table, "dq_is_json", _WHOLE if self.strict else "", by_shape=lambda text: is_json(text, _WHOLE))
 
     def fault(self, table: CheckedTable) -> str:
         return f"{self.column.label} that is not valid JSON"
@@ -104,7 +115,7 @@ class HasJsonKeys(_JsonCheck):
 
     def bad_row(self, table: CheckedTable) -> exp.Expr:
         wanted = json.dumps([sorted(set(self.keys)), self.require_all])
-        return sql.not_(sql.call_python("dq_has_json_keys", table.value(self.column).as_text, wanted))
+        return self.judged(table, "dq_has_json_keys", wanted, by_shape=lambda text: has_json_keys(text, wanted))
 
     def fault(self, table: CheckedTable) -> str:
         which = "" if len(self.keys) == 1 else "all of " if self.require_all else "any of "
@@ -148,7 +159,7 @@ with warnings.catch_warnings():  # pydantic warns that the member has the name o
             return schema
 
         def bad_row(self, table: CheckedTable) -> exp.Expr:
-            return sql.not_(sql.call_python("dq_has_json_schema", table.value(self.column).as_text, self.schema))
+            return self.judged(table, "dq_has_json_schema", self.schema)
 
         def fault(self, table: CheckedTable) -> str:
             return f"{self.column.label} that is no JSON object of the schema {self.schema}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import pyarrow as pa
@@ -9,32 +10,57 @@ from pydantic import StrictBool
 from sqlglot import exp
 
 from dq_dagster import sql
+from dq_dagster.checks.base import Ask, Numbers, Verdict
 from dq_dagster.checks.fields import ColumnRef
 from dq_dagster.checks.shapes import RowCheck
 from dq_dagster.checks.table import CheckedTable, Value
 from dq_dagster.errors import DoesNotFit
 
 
-class IsNotNull(RowCheck):
+class _PresenceCheck(RowCheck):
+    """The shape of kinds that look at nothing but NULLs: answered from the footers where they count them."""
+
+    column: ColumnRef
+
+    def _nulls(self, table: CheckedTable) -> int | None:
+        """How many rows hold NULL, where no row must be read to say so."""
+        return table.null_count(table.value(self.column)) if self.filter is None else None
+
+    def asks(self, table: CheckedTable) -> Sequence[Ask]:
+        return super().asks(table) if self._nulls(table) is None else ()
+
+    def failed_of(self, nulls: int, rows: int) -> int:
+        """How many rows are bad, by how many hold NULL."""
+        raise NotImplementedError
+
+    def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
+        nulls = self._nulls(table)
+        return super().judge(numbers if nulls is None else {"failed": self.failed_of(nulls, table.rows)}, table)
+
+
+class IsNotNull(_PresenceCheck):
     """Every value of the column is present.
 
-    NULL breaks it; NaN, an empty text and a struct of NULLs are values. An empty table passes.
+    NULL breaks it; NaN, an empty text and a struct of NULLs are values. An empty table passes. Answered from the
+    footers where they count NULLs and no filter is stated.
 
     Example:
         {check_id: station_present, kind: is_not_null, enforcement: required, column: station}
     """
 
     kind: Literal["is_not_null"] = "is_not_null"
-    column: ColumnRef
 
     def bad_row(self, table: CheckedTable) -> exp.Expr:
         return sql.is_null(table.value(self.column).expression)
+
+    def failed_of(self, nulls: int, rows: int) -> int:
+        return nulls
 
     def fault(self, table: CheckedTable) -> str:
         return f"no {self.column.label}"
 
 
-class IsNull(RowCheck):
+class IsNull(_PresenceCheck):
     """The column holds no value.
 
     NULL is what it wants; NaN, an empty text and a struct of NULLs are values and break it. An empty table passes.
@@ -44,10 +70,12 @@ class IsNull(RowCheck):
     """
 
     kind: Literal["is_null"] = "is_null"
-    column: ColumnRef
 
     def bad_row(self, table: CheckedTable) -> exp.Expr:
         return sql.not_(sql.is_null(table.value(self.column).expression))
+
+    def failed_of(self, nulls: int, rows: int) -> int:
+        return rows - nulls
 
     def fault(self, table: CheckedTable) -> str:
         return f"a value in {self.column.label}"

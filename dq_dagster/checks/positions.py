@@ -105,12 +105,11 @@ def _where_it_matches(text: exp.Expr, pattern: str, value: exp.Expr) -> exp.Expr
     return exp.Case(ifs=[exp.If(this=matches, true=value)])
 
 
-def widest(prefix: str, count: int | None = None) -> exp.Expr:
-    """The widest gap of a prefix's columns, the earliest of equals, as a struct; or that many, as a list."""
+def widest(prefix: str, count: int) -> exp.Expr:
+    """The widest gaps of a prefix's columns, the earliest of equals first, as a list of structs."""
     gap, start, end = (sql.column(f"{prefix}{name}") for name in ("gap", "from", "to"))
     pair = sql.struct({"minus": exp.Neg(this=gap), "from": start, "to": end})
-    picked = sql.call("min", pair) if count is None else sql.smallest(pair, count)
-    return sql.where(picked, exp.not_(sql.is_null(gap.copy())))
+    return sql.where(sql.smallest(pair, count), exp.not_(sql.is_null(gap.copy())))
 
 
 def gap_of(found: Mapping[str, Any], column: Value, *, is_text_time: bool = False) -> Gap:

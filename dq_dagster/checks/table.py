@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from dq_dagster import expressions, rendering, sql
 from dq_dagster.checks.fields import ColumnRef, Condition
+from dq_dagster.checks.survey import Survey
 from dq_dagster.errors import DoesNotFit
 from dq_dagster.outcomes import REDACTED
 from dq_dagster.tables import StoredColumn, StoredTable
@@ -82,7 +83,8 @@ class CheckedTable:
     """What a check may ask of a table. `relation` is its name in SQL; `now` the instant that the evaluation began.
 
     `references` are the other tables that checks look into, `planned` the stored columns that are read at all;
-    with `numbered` the relation carries each row's number too.
+    with `numbered` the relation carries each row's number too. `survey` is there for a large table on an engine that
+    reads the rows in one sequence: only then are there cheaper ways to choose from.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class CheckedTable:
         self.planned = planned
         self.numbered = False
         self.expression_types: dict[str, pa.DataType] = {}
+        self.survey: Survey | None = None
 
     @cached_property
     def names(self) -> dict[str, str]:

@@ -50,6 +50,11 @@ class Engine(Protocol):
         """The engine's name, as receipts say it."""
         ...
 
+    @property
+    def chooses(self) -> bool:
+        """Whether it reads the rows in one sequence on one machine, so that cheaper ways are worth choosing from."""
+        ...
+
     def session(self, tables: Sequence[tuple[CheckedTable, frozenset[str]]], limits: Limits) -> AbstractContextManager[Session]:
         """The engine with the tables' named stored columns to be read, locked to them."""
         ...

@@ -47,6 +47,7 @@ class DuckDBEngine:
     """Runs plans on DuckDB. `connect` opens a fresh in-memory database, such as DuckDBResource.get_connection."""
 
     name = "duckdb"
+    chooses = True
 
     def __init__(self, connect: Connect = _connect) -> None:
         self._connect = connect
