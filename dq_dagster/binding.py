@@ -13,7 +13,7 @@ from dq_dagster.checks.base import Check
 from dq_dagster.checks.fields import ColumnRef, SqlExpression
 from dq_dagster.checks.table import CheckedTable, ColumnUnknown
 from dq_dagster.engines.base import EngineStumbled, Session
-from dq_dagster.errors import DoesNotFit, NotEvaluated, Problem, some_of
+from dq_dagster.errors import DoesNotFit, Problem, some_of
 from dq_dagster.plan import Plan
 from dq_dagster.recipe import Recipe
 
@@ -104,6 +104,4 @@ def _misfit(check: Check, table: CheckedTable, session: Callable[[], Session]) -
         check.fits(table, type_of)
     except DoesNotFit as error:
         return error
-    except NotEvaluated:  # the check says so itself when it is judged
-        return None
     return None

@@ -185,5 +185,4 @@ def count_quarantined(plan: Plan, outcomes: Sequence[Outcome], table: CheckedTab
     conditions = [condition for place in broken if (condition := plan.checks[place].condemned_row(table)) is not None]
     reads = frozenset().union(*(plan.checks[place].reads(table) for place in broken))
     ask = ask_over_rows({"rows": (lambda value: sql.call("count", value), sql.integer(1))}, sql.any_of(conditions), table, reads)
-    (one,) = fuse([(0, [ask])], table)
-    return session().numbers(one.query, deadline=deadline)[one.slots[0].alias]
+    return session().numbers(ask.query(table), deadline=deadline)["rows"]

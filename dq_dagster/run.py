@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from dq_dagster.binding import columns_read, learn_types, refuse_misfits, refuse_unknown_columns
-from dq_dagster.checks.base import Ask, Check
+from dq_dagster.checks.base import Check
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.engines import engine_of
 from dq_dagster.engines.base import Engine, Session
@@ -24,7 +24,7 @@ from dq_dagster.errors import DqDagsterError, TableUnreadable, some_of
 from dq_dagster.judging import answer, count_quarantined, judge
 from dq_dagster.limits import Limits
 from dq_dagster.outcomes import SEVERITIES, Evaluation, Failure, Outcome, Receipt, failure_of
-from dq_dagster.plan import Plan, explain, fuse, make_plan
+from dq_dagster.plan import Plan, explain, make_plan
 from dq_dagster.recipe import Recipe
 from dq_dagster.surveying import look_at
 from dq_dagster.tables import StoredTable, is_unchanged, open_files, open_table, verify_checksums
@@ -176,15 +176,11 @@ def explained(
     """How `evaluate` would answer the checks, in words and SQL. Reads footers, and the first rows of a large table."""
     checks = _selected(recipe, only)
     checked = _bound(recipe, checks, table, files, references or {}, dt.datetime.now(dt.timezone.utc))
-    engine, deadline = engine_of("duckdb"), time.monotonic() + Limits().scan_seconds
-    with engine.session(_relations(checked), Limits()) as session:
-
-        def look(ask: Ask) -> Mapping[str, Any]:
-            (one,) = fuse([(0, [ask])], checked)
-            return one.numbers_of(session.numbers(one.query, deadline=deadline))[0]
-
-        plan = _planned(recipe, checks, checked, lambda: session, chooses=engine.chooses, deadline=deadline)
-        return explain(plan, checked, look)
+    engine, limits = engine_of("duckdb"), Limits()
+    deadline = time.monotonic() + limits.scan_seconds
+    with engine.session(_relations(checked), limits) as session:
+        plan = _planned(recipe, checks, checked, lambda: session, limits, chooses=engine.chooses, deadline=deadline)
+        return explain(plan, checked, lambda ask: session.numbers(ask.query(checked), deadline=deadline))
 
 
 def _planned(
@@ -192,6 +188,7 @@ def _planned(
     checks: Mapping[int, Check],
     table: CheckedTable,
     session: Callable[[], Session],
+    limits: Limits,
     *,
     chooses: bool,
     deadline: float,
@@ -199,7 +196,7 @@ def _planned(
     """The plan, once the types of expressions and a first look at a large table are known. Raises RecipeRefused."""
     learn_types(recipe, checks, table, session)
     if chooses:
-        look_at(table, session, deadline=deadline)
+        look_at(table, session, limits, deadline=deadline)
     plan = make_plan(list(checks.values()), table)
     refuse_misfits(recipe, checks, plan, table, session)
     return plan
@@ -307,7 +304,7 @@ def _evaluated(
                 opened.append(cleanup.enter_context(engine.session(_relations(table), limits)))
             return opened[0]
 
-        plan = _planned(recipe, checks, table, session, chooses=engine.chooses, deadline=deadline)
+        plan = _planned(recipe, checks, table, session, limits, chooses=engine.chooses, deadline=deadline)
         answers = answer(plan, table, session, limits, deadline=deadline)
         outcomes = judge(plan, answers, table, session, limits, scope=scope, deadline=deadline)
         quarantined = count_quarantined(plan, outcomes, table, session, deadline=deadline)

@@ -33,6 +33,10 @@ class Ask:
     reads: frozenset[str]
     over: exp.Query | None = None
 
+    def query(self, table: CheckedTable) -> exp.Select:
+        """The ask alone, as a query of one row."""
+        return sql.select_from(table.relation if self.over is None else self.over, self.numbers)
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:

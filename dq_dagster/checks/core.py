@@ -119,8 +119,7 @@ class KeyUniqueness(CoreCheck):
         groups = sql.select_from(table.relation, {**parts, "n": sql.count_rows()})
         if table.survey is not None:
             hashed = sql.hash_of(list(parts.values()))
-            hashes = sql.select_from(sql.select_from(table.relation, {"h": hashed}), {"h": sql.column("h")})
-            repeated = hashes.group_by(sql.column("h")).having(sql.count_rows() > 1)
+            repeated = sql.select_from(table.relation, {"h": hashed}).group_by(sql.integer(1)).having(sql.count_rows() > 1)
             groups = groups.where(exp.In(this=hashed.copy(), query=repeated.subquery()))
         return groups.group_by(*(sql.integer(place + 1) for place in range(len(parts)))).having(sql.count_rows() > 1)
 
@@ -135,11 +134,7 @@ class KeyUniqueness(CoreCheck):
         return sql.first_by(sql.struct({**shown, "n": sql.column("n")}), sql.struct(order), MAX_EXAMPLES)
 
     def asks(self, table: CheckedTable) -> Sequence[Ask]:
-        numbers = {
-            "keys": sql.count_rows(),
-            "members": sql.call("sum", sql.column("n")),
-            "examples": self._first_keys(table),
-        }
+        numbers = {"keys": sql.count_rows(), "members": sql.call("sum", sql.column("n")), "examples": self._first_keys(table)}
         return (Ask(numbers, self.reads(table), over=self._repeated(table)),)
 
     def attempts(self, table: CheckedTable) -> Sequence[Attempt]:
@@ -274,11 +269,11 @@ class ValueRange(CoreCheck):
 
     def attempts(self, table: CheckedTable) -> Sequence[Attempt]:
         column = self._column(table)
-        if not is_number(column.type) or is_wide_decimal(column.type):
-            return ()
-        ends = {"min": sql.call("min", column.expression), "max": sql.call("max", column.expression)}
         (asked,) = self.asks(table)
-        known = {"nulls": asked.numbers["nulls"]} if "nulls" in asked.numbers else {}
+        if "below" not in asked.numbers or is_wide_decimal(column.type):
+            return ()
+        numbers = {"min": sql.call("min", column.expression), "max": sql.call("max", column.expression)}
+        numbers.update((name, aggregate) for name, aggregate in asked.numbers.items() if name == "nulls")
 
         def settled(found: Numbers) -> Numbers | None:
             """Both ends inside prove the rest; NaN, which is the greatest of all, is an end outside."""
@@ -287,7 +282,7 @@ class ValueRange(CoreCheck):
                 return None
             return {**found, "below": 0, "above": 0, "nans": 0}
 
-        return (Attempt(f"the least and the greatest {column.label}", Ask({**known, **ends}, asked.reads), settled),)
+        return (Attempt(f"the least and the greatest {column.label}", Ask(numbers, asked.reads), settled),)
 
     def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
         column = self._column(table)

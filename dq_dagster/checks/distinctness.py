@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from sqlglot import exp
@@ -13,12 +12,13 @@ from sqlglot import exp
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Attempt, Numbers
 from dq_dagster.checks.survey import LOOKED_AT_ROWS
-from dq_dagster.checks.table import CheckedTable, Value, transported
+from dq_dagster.checks.table import CheckedTable, Value
 
 _BITS_PER_ROW = 16
 _MOST_BITS = 1_000_000_000
 _SOME = 256
 _SPARE = 64
+_NO_SCAN: frozenset[str] = frozenset()  # the first rows alone do not count as bytes scanned
 
 UNIQUE: Numbers = {"keys": 0, "members": None, "examples": None}
 
@@ -41,20 +41,20 @@ def _by_order(values: Sequence[Value], table: CheckedTable, reads: frozenset[str
     parts = {f"k{place}": value.expression for place, value in enumerate(values)}
     rows = sql.select_from(table.relation, parts)
 
-    def asked(relation: exp.Query, tried: Sequence[int]) -> Ask:
+    def asked(relation: exp.Query, tried: Sequence[int], scans: frozenset[str]) -> Ask:
         keys = {name: sql.column(name) for name in parts}
         lags = {f"p{place}": exp.Window(this=sql.call("lag", key)) for place, key in enumerate(keys.values())}
         numbers = {f"falls{at}": sql.count_where(_does_not_rise(orders[at])) for at in tried}
-        return Ask(numbers, reads, over=sql.select_from(relation, {**keys, **lags}))
+        return Ask(numbers, scans, over=sql.select_from(relation, {**keys, **lags}))
 
     def proof(found: Numbers) -> Attempt | None:
         for at, order in enumerate(orders):
             if found[f"falls{at}"] <= 1:
                 labels = ", ".join(values[place].label for place in order)
-                return Attempt(f"the order of the rows by ({labels})", asked(rows, [at]), _rises)
+                return Attempt(f"the order of the rows by ({labels})", asked(rows, [at], reads), _rises)
         return None
 
-    first = asked(rows.copy().limit(LOOKED_AT_ROWS), range(len(orders)))
+    first = asked(rows.copy().limit(LOOKED_AT_ROWS), range(len(orders)), _NO_SCAN)
     return Attempt("whether the first rows rise", first, proof, is_look=True)
 
 
@@ -74,11 +74,11 @@ def _does_not_rise(order: Sequence[int]) -> exp.Expr:
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """How a part of a key becomes an integer from 0 up to `size`, where the remainder is 0 in every row."""
+    """How a part of a key becomes an integer from 0 up to `size`; in no row may it be `off`."""
 
     code: exp.Expr
-    remainder: exp.Expr | None
     size: int
+    off: exp.Expr = field(default_factory=exp.false)
 
 
 def _by_bits(values: Sequence[Value], table: CheckedTable, reads: frozenset[str]) -> list[Attempt]:
@@ -88,44 +88,41 @@ def _by_bits(values: Sequence[Value], table: CheckedTable, reads: frozenset[str]
     the widest step on which the first rows lie; one row off the step ends the proof, as does one text more than foreseen.
     """
     assert table.survey is not None
-    survey = table.survey
-    allowed_nulls = 1 if len(values) == 1 else 0
-    ranges: list[tuple[int, int] | None] = []
-    for value in values:
+    foreseen: dict[int, int] = {}
+    ranges: dict[int, tuple[int, int]] = {}
+    keyed = table.rows
+    for place, value in enumerate(values):
         nulls = table.null_count(value)
-        if value.stored is None or nulls is None or nulls > allowed_nulls:
+        if value.stored is None or nulls is None or nulls > (1 if len(values) == 1 else 0):
             return []
-        ranges.append(None if value.is_text else _range_of(value, table))
-        if ranges[-1] is None and not (value.is_text and survey.repeats(value.stored, rows=table.rows)):
+        keyed -= nulls
+        if value.is_text and table.survey.repeats(value.stored, rows=table.rows):
+            foreseen[place] = 2 * math.ceil(table.survey.distinct[value.stored]) + _SPARE
+        elif (ends := _range_of(value, table)) is not None:
+            ranges[place] = ends
+        else:
             return []
 
+    def settled(found: Numbers) -> Numbers | None:
+        return UNIQUE if found["bits"] == found["rows"] == keyed and not found["off"] else None
+
     def marked(found: Numbers) -> Attempt | None:
-        codes: list[_Code] = []
-        for place, (value, ends) in enumerate(zip(values, ranges, strict=True)):
-            if ends is None:
-                foreseen = survey.distinct[value.stored or ""]
-                codes.append(_Code(sql.column("code", f"w{place}"), None, 2 * math.ceil(foreseen) + _SPARE))
-            else:
-                codes.append(_counted(_position(value), ends, math.gcd(*(some - ends[0] for some in found[f"some{place}"] or ()))))
+        words = {place: _Code(sql.column("code", f"w{place}"), size) for place, size in foreseen.items()}
+        steps = {
+            place: _counted(values[place].shown, ends, math.gcd(*(some - ends[0] for some in found[f"some{place}"] or ())))
+            for place, ends in ranges.items()
+        }
+        codes = [{**words, **steps}[place] for place in range(len(values))]
         size = math.prod(code.size for code in codes)
         if not 0 < size < min(_BITS_PER_ROW * table.rows, _MOST_BITS):
             return None
         how = f"a bit for each of the {size} keys ({', '.join(value.label for value in values)}) that there can be"
-        return Attempt(how, _bits(values, codes, size, table, reads), _is_complete(table.rows - _nulls(values, table)))
+        return Attempt(how, _bits(values, codes, size, table, reads), settled)
 
-    parts = {f"k{place}": _position(value) for place, (value, ends) in enumerate(zip(values, ranges, strict=True)) if ends is not None}
-    first = sql.select_from(table.relation, parts or {"k0": values[0].expression}).limit(LOOKED_AT_ROWS)
-    some = {f"some{name[1:]}": sql.first_by(sql.column(name), sql.hash_of([sql.column(name)]), _SOME) for name in parts}
-    look = Ask(some or {"rows": sql.count_rows()}, reads, over=first)
+    first = sql.select_from(table.relation, {f"k{place}": value.shown for place, value in enumerate(values)}).limit(LOOKED_AT_ROWS)
+    some = {f"some{place}": sql.first_by(sql.column(f"k{place}"), sql.hash_of([sql.column(f"k{place}")]), _SOME) for place in ranges}
+    look = Ask(some or {"rows": sql.count_rows()}, _NO_SCAN, over=first)
     return [Attempt("how many keys there can be", look, marked, is_look=True)]
-
-
-def _is_complete(rows: int) -> Any:
-    return lambda found: UNIQUE if found["bits"] == found["rows"] == rows and not found["off"] else None
-
-
-def _nulls(values: Sequence[Value], table: CheckedTable) -> int:
-    return sum(table.null_count(value) or 0 for value in values)
 
 
 def _range_of(value: Value, table: CheckedTable) -> tuple[int, int] | None:
@@ -137,29 +134,22 @@ def _range_of(value: Value, table: CheckedTable) -> tuple[int, int] | None:
     return table.extremes(value)
 
 
-def _position(value: Value) -> exp.Expr:
-    return value.expression.copy() if pa.types.is_integer(value.type) else transported(value.expression, value.type)
-
-
 def _counted(position: exp.Expr, ends: tuple[int, int], step: int) -> _Code:
     """Steps from the least position. Wide, so that no difference overflows."""
     offset = exp.Sub(this=sql.cast(position, "HUGEINT") if ends[1] - ends[0] >= 2**62 else position, expression=sql.integer(ends[0]))
     size = (ends[1] - ends[0]) // max(step, 1) + 1
     if step <= 1:
-        return _Code(offset, None, size)
+        return _Code(offset, size)
     paren = exp.paren(offset)
-    return _Code(exp.IntDiv(this=paren, expression=sql.integer(step)), exp.Mod(this=paren.copy(), expression=sql.integer(step)), size)
-
-
-def _is_off(remainder: exp.Expr | None) -> exp.Expr:
-    return exp.false() if remainder is None else exp.NEQ(this=remainder.copy(), expression=sql.integer(0))
+    remainder = exp.Mod(this=paren.copy(), expression=sql.integer(step))
+    return _Code(exp.IntDiv(this=paren, expression=sql.integer(step)), size, off=exp.NEQ(this=remainder, expression=sql.integer(0)))
 
 
 def _bits(values: Sequence[Value], codes: Sequence[_Code], size: int, table: CheckedTable, reads: frozenset[str]) -> Ask:
     code: exp.Expr = sql.integer(0)
     for part in codes:
         code = exp.Add(this=exp.Mul(this=exp.paren(code), expression=sql.integer(part.size)), expression=exp.paren(part.code.copy()))
-    rows = sql.select_from(table.relation, {"code": code, "off": sql.any_of([_is_off(part.remainder) for part in codes])})
+    rows = sql.select_from(table.relation, {"code": code, "off": sql.any_of([part.off for part in codes])})
     for place, value in enumerate(values):
         if value.is_text:
             words = sql.select_from(table.relation, {"word": value.expression}).distinct()

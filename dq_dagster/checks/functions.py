@@ -79,8 +79,8 @@ def over_batches(judge: Judge) -> OverBatch:
 
 def _truths(values: Sequence[bool | None]) -> pa.Array:
     """The values as Arrow has them. pa.array() would look for pandas and import it where it is installed, for half a second."""
-    known, true = (_bits([value is not None for value in values]), _bits([value is True for value in values]))
-    return pa.Array.from_buffers(pa.bool_(), len(values), [known, true])
+    known = _bits([value is not None for value in values])
+    return pa.Array.from_buffers(pa.bool_(), len(values), [known, _bits([value is True for value in values])])
 
 
 def _bits(values: Sequence[bool]) -> pa.Buffer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import pyarrow as pa
@@ -10,35 +9,13 @@ from pydantic import StrictBool
 from sqlglot import exp
 
 from dq_dagster import sql
-from dq_dagster.checks.base import Ask, Numbers, Verdict
 from dq_dagster.checks.fields import ColumnRef
 from dq_dagster.checks.shapes import RowCheck
 from dq_dagster.checks.table import CheckedTable, Value
 from dq_dagster.errors import DoesNotFit
 
 
-class _PresenceCheck(RowCheck):
-    """The shape of kinds that look at nothing but NULLs: answered from the footers where they count them."""
-
-    column: ColumnRef
-
-    def _nulls(self, table: CheckedTable) -> int | None:
-        """How many rows hold NULL, where no row must be read to say so."""
-        return table.null_count(table.value(self.column)) if self.filter is None else None
-
-    def asks(self, table: CheckedTable) -> Sequence[Ask]:
-        return super().asks(table) if self._nulls(table) is None else ()
-
-    def failed_of(self, nulls: int, rows: int) -> int:
-        """How many rows are bad, by how many hold NULL."""
-        raise NotImplementedError
-
-    def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
-        nulls = self._nulls(table)
-        return super().judge(numbers if nulls is None else {"failed": self.failed_of(nulls, table.rows)}, table)
-
-
-class IsNotNull(_PresenceCheck):
+class IsNotNull(RowCheck):
     """Every value of the column is present.
 
     NULL breaks it; NaN, an empty text and a struct of NULLs are values. An empty table passes. Answered from the
@@ -49,18 +26,19 @@ class IsNotNull(_PresenceCheck):
     """
 
     kind: Literal["is_not_null"] = "is_not_null"
+    column: ColumnRef
 
     def bad_row(self, table: CheckedTable) -> exp.Expr:
         return sql.is_null(table.value(self.column).expression)
 
-    def failed_of(self, nulls: int, rows: int) -> int:
-        return nulls
+    def failed_by_footers(self, table: CheckedTable) -> int | None:
+        return table.null_count(table.value(self.column))
 
     def fault(self, table: CheckedTable) -> str:
         return f"no {self.column.label}"
 
 
-class IsNull(_PresenceCheck):
+class IsNull(RowCheck):
     """The column holds no value.
 
     NULL is what it wants; NaN, an empty text and a struct of NULLs are values and break it. An empty table passes.
@@ -70,12 +48,14 @@ class IsNull(_PresenceCheck):
     """
 
     kind: Literal["is_null"] = "is_null"
+    column: ColumnRef
 
     def bad_row(self, table: CheckedTable) -> exp.Expr:
         return sql.not_(sql.is_null(table.value(self.column).expression))
 
-    def failed_of(self, nulls: int, rows: int) -> int:
-        return rows - nulls
+    def failed_by_footers(self, table: CheckedTable) -> int | None:
+        nulls = table.null_count(table.value(self.column))
+        return None if nulls is None else table.rows - nulls
 
     def fault(self, table: CheckedTable) -> str:
         return f"a value in {self.column.label}"

@@ -105,11 +105,20 @@ class TolerantCheck(FilteredCheck):
 class RowCheck(TolerantCheck):
     """The shape of kinds that judge each row: they write `bad_row` and `fault`."""
 
+    def failed_by_footers(self, table: CheckedTable) -> int | None:
+        """How many of all rows are bad, where the footers say it; None where the rows must be read. Not for a filter's rows."""
+        return None
+
+    def _known(self, table: CheckedTable) -> int | None:
+        return self.failed_by_footers(table) if self.filter is None else None
+
     def asks(self, table: CheckedTable) -> Sequence[Ask]:
-        return self.asks_of_rows(table)
+        return self.asks_of_rows(table) if self._known(table) is None else ()
 
     def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
-        return self.verdict_on(numbers["failed"], numbers.get("judged", table.rows), table)
+        failed = numbers["failed"] if "failed" in numbers else self._known(table)
+        assert failed is not None
+        return self.verdict_on(failed, numbers.get("judged", table.rows), table)
 
 
 class GroupCheck(TolerantCheck):

@@ -43,6 +43,14 @@ def batch(*values: str | None) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(values, pa.string())])
 
 
+def test_few_rows_and_many_are_judged_alike():
+    over = over_batches(is_even)
+    few, many = batch("2", None, "3", "2"), batch(*["1"] * 70_000)
+    first = over(few, batch(*["1"] * 4)).to_pylist()
+    over(many, batch(*["1"] * 70_000))
+    assert first == over(few, batch(*["1"] * 4)).to_pylist() == [True, None, False, True]
+
+
 @contextmanager
 def session_over(values: list[str | None], limits: Limits | None = None) -> Generator[tuple[Session, CheckedTable], None, None]:
     table = CheckedTable(open_table(pa.table({"s": pa.array(values, pa.string())})), now=dt.datetime(2026, 3, 1, tzinfo=dt.timezone.utc))

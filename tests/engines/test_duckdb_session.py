@@ -80,6 +80,26 @@ def test_over_the_bytes_every_check_that_reads_rows_says_so_and_metadata_answers
     assert found["n"].status == "passed"
 
 
+def test_over_the_bytes_not_even_the_first_rows_are_looked_at(wide):
+    class Unopened:
+        """The engine, as one that must not be opened."""
+
+        name, chooses = "duckdb", True
+        versions = staticmethod(lambda: {})
+
+        def session(self, tables, limits):
+            raise AssertionError("a session was opened")
+
+    found = by_id(evaluate(recipe(KEY, RANGE, ROWS), wide, engine=Unopened(), limits=Limits(scan_bytes=10)))
+    assert [found[name].status for name in "kvn"] == ["not_evaluated", "not_evaluated", "passed"]
+
+
+def test_a_look_at_the_first_rows_does_not_count_as_bytes_scanned(tmp_path):
+    pq.write_table(pa.table({"id": list(range(WIDE_ROWS))}), tmp_path / "rising.parquet")
+    checked = evaluate(recipe({**KEY, "columns": ["id"]}), tmp_path / "rising.parquet")
+    assert checked.receipt.bytes_scanned == open_table(tmp_path / "rising.parquet").bytes_of(["id"])
+
+
 def test_over_the_time_a_running_query_is_interrupted(wide):
     started = time.monotonic()
     found = by_id(evaluate(recipe(KEY, RANGE, ROWS), wide, limits=Limits(scan_seconds=0.02)))
