@@ -13,7 +13,7 @@ from sqlglot import exp
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Attempt, Check, Context, Numbers, Verdict
 from dq_dagster.checks.bounds import above, below, is_inside, is_number
-from dq_dagster.checks.distinctness import proofs
+from dq_dagster.checks.distinctness import ways
 from dq_dagster.checks.fields import DECIMAL_TEXT, ColumnRef
 from dq_dagster.checks.positions import domain_of, gap_of, neighbours, widest
 from dq_dagster.checks.table import CheckedTable, Value, transported
@@ -133,12 +133,15 @@ class KeyUniqueness(CoreCheck):
             order[f"n{place}"], order[f"k{place}"] = sql.is_null(part), part
         return sql.first_by(sql.struct({**shown, "n": sql.column("n")}), sql.struct(order), MAX_EXAMPLES)
 
+    def _summary(self, table: CheckedTable) -> dict[str, exp.Expr]:
+        """What to know of the repeated keys `k0`, `k1` …, each carried by `n` rows."""
+        return {"keys": sql.count_rows(), "members": sql.call("sum", sql.column("n")), "examples": self._first_keys(table)}
+
     def asks(self, table: CheckedTable) -> Sequence[Ask]:
-        numbers = {"keys": sql.count_rows(), "members": sql.call("sum", sql.column("n")), "examples": self._first_keys(table)}
-        return (Ask(numbers, self.reads(table), over=self._repeated(table)),)
+        return (Ask(self._summary(table), self.reads(table), over=self._repeated(table)),)
 
     def attempts(self, table: CheckedTable) -> Sequence[Attempt]:
-        return proofs(self._values(table), table, self.reads(table))
+        return ways(self._values(table), self._summary(table), table, self.reads(table))
 
     def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
         values = self._values(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Attempt, Numbers
+from dq_dagster.checks.runs import MOST_TURNS, around, does_not_rise, suspects
 from dq_dagster.checks.survey import LOOKED_AT_ROWS
 from dq_dagster.checks.table import CheckedTable, Value
 
@@ -23,17 +24,21 @@ _NO_SCAN: frozenset[str] = frozenset()  # the first rows alone do not count as b
 UNIQUE: Numbers = {"keys": 0, "members": None, "examples": None}
 
 
-def proofs(values: Sequence[Value], table: CheckedTable, reads: frozenset[str]) -> list[Attempt]:
-    """The ways to prove this key distinct: by the rows' order, else by a bit for each key there can be."""
-    return [_by_order(values, table, reads), *_by_bits(values, table, reads)]
+def ways(values: Sequence[Value], summary: Mapping[str, exp.Expr], table: CheckedTable, reads: frozenset[str]) -> list[Attempt]:
+    """The ways to a key's repeats: by the rows' order, or proven to be none by a bit for each key there can be.
+
+    `summary` is what to know of the repeated keys, aggregates over a relation of keys `k0`, `k1` … that `n` rows carry.
+    """
+    return [_by_order(values, summary, table, reads), *_by_bits(values, table, reads)]
 
 
-def _by_order(values: Sequence[Value], table: CheckedTable, reads: frozenset[str]) -> Attempt:
+def _by_order(values: Sequence[Value], summary: Mapping[str, exp.Expr], table: CheckedTable, reads: frozenset[str]) -> Attempt:
     """The rows come in strictly rising order of the key, as they are stored: then no key repeats.
 
     A comparison with NULL counts as a step that does not rise; the first row, which has none before it, counts one.
     The proof holds for any order in which the engine brings the rows, as long as each comes once. Few rows tell first
-    whether they rise by the key's parts as they are named, or by the first part last.
+    whether they rise by the key's parts as they are named, or by the first part last. Where they rise but for a few
+    rows, runs.py says which keys repeat.
     """
     orders = [list(range(len(values)))]
     if len(values) > 1:
@@ -41,35 +46,45 @@ def _by_order(values: Sequence[Value], table: CheckedTable, reads: frozenset[str
     parts = {f"k{place}": value.expression for place, value in enumerate(values)}
     rows = sql.select_from(table.relation, parts)
 
-    def asked(relation: exp.Query, tried: Sequence[int], scans: frozenset[str]) -> Ask:
-        keys = {name: sql.column(name) for name in parts}
-        lags = {f"p{place}": exp.Window(this=sql.call("lag", key)) for place, key in enumerate(keys.values())}
-        numbers = {f"falls{at}": sql.count_where(_does_not_rise(orders[at])) for at in tried}
-        return Ask(numbers, scans, over=sql.select_from(relation, {**keys, **lags}))
+    def steps(relation: exp.Query, tried: Sequence[int], scans: frozenset[str]) -> Ask:
+        numbers = {f"falls{at}": sql.count_where(does_not_rise(orders[at])) for at in tried}
+        return Ask(numbers, scans, over=sql.select_from(relation, around(len(parts), [-1])))
 
     def proof(found: Numbers) -> Attempt | None:
-        for at, order in enumerate(orders):
-            if found[f"falls{at}"] <= 1:
-                labels = ", ".join(values[place].label for place in order)
-                return Attempt(f"the order of the rows by ({labels})", asked(rows, [at], reads), _rises)
-        return None
+        falls, at = min((found[f"falls{at}"], at) for at in range(len(orders)))
+        if falls <= 1:
+            return Attempt(f"the order of the rows by ({labels(at)})", steps(rows, [at], reads), lambda counted: proven(counted, at))
+        return looked_at([at for at in range(len(orders)) if found[f"falls{at}"] <= MOST_TURNS * LOOKED_AT_ROWS])
 
-    first = asked(rows.copy().limit(LOOKED_AT_ROWS), range(len(orders)), _NO_SCAN)
+    def proven(found: Numbers, at: int) -> Numbers | Attempt | None:
+        if found[f"falls{at}"] <= 1:
+            return UNIQUE
+        return by_runs(at) if found[f"falls{at}"] <= MOST_TURNS * table.rows else None
+
+    def looked_at(tried: Sequence[int]) -> Attempt | None:
+        if not tried:
+            return None
+        over = suspects(rows.copy().limit(LOOKED_AT_ROWS), len(values), orders[tried[0]], rows=LOOKED_AT_ROWS)
+        within = Ask({"within": sql.count_where(sql.column("is_within"))}, _NO_SCAN, over=over)
+        how = f"whether the first rows rise by ({labels(tried[0])}) but for a few"
+        return Attempt(how, within, lambda found: looked_at(tried[1:]) if found["within"] else by_runs(tried[0]), is_look=True)
+
+    def by_runs(at: int) -> Attempt:
+        over = suspects(rows, len(values), orders[at], rows=table.rows)
+        repeats = {name: sql.where(aggregate, sql.column("n") > 1) for name, aggregate in summary.items()}
+        seen = {"within": sql.count_where(sql.column("is_within")), "last": sql.call("max", sql.column("last"))}
+        how = f"the runs of rows that rise by ({labels(at)}), and the rows between them"
+        return Attempt(how, Ask({**repeats, **seen}, reads, over=over), told_by_runs)
+
+    def told_by_runs(found: Numbers) -> Numbers | None:
+        is_settled = found["within"] == 0 and found["last"] == table.rows
+        return {name: found[name] for name in summary} if is_settled else None
+
+    def labels(at: int) -> str:
+        return ", ".join(values[place].label for place in orders[at])
+
+    first = steps(rows.copy().limit(LOOKED_AT_ROWS), range(len(orders)), _NO_SCAN)
     return Attempt("whether the first rows rise", first, proof, is_look=True)
-
-
-def _rises(found: Numbers) -> Numbers | None:
-    return UNIQUE if max(found.values()) <= 1 else None
-
-
-def _does_not_rise(order: Sequence[int]) -> exp.Expr:
-    rises: exp.Expr | None = None
-    for place in reversed(order):
-        before, here = sql.column(f"p{place}"), sql.column(f"k{place}")
-        is_same = exp.EQ(this=before.copy(), expression=here.copy())
-        rises = before < here if rises is None else exp.or_(before < here, exp.and_(is_same, rises))
-    assert rises is not None
-    return sql.call("coalesce", sql.not_(exp.paren(rises)), exp.true())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 
+import duckdb
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dq_dagster import Recipe, evaluate, surveying
+from dq_dagster import Recipe, evaluate, sql, surveying
+from dq_dagster.checks import distinctness, runs
+from dq_dagster.run import explained
 
 KEY = {"check_id": "k", "kind": "key_uniqueness", "enforcement": "required"}
 
@@ -16,6 +22,7 @@ KEY = {"check_id": "k", "kind": "key_uniqueness", "enforcement": "required"}
 @pytest.fixture(autouse=True)
 def every_table_is_worth_a_proof(monkeypatch):
     monkeypatch.setattr(surveying, "WORTH_A_LOOK", 0)
+    monkeypatch.setattr(distinctness, "MOST_TURNS", 1_000)
 
 
 def found(table, columns) -> tuple[str, int]:
@@ -43,6 +50,88 @@ def test_random_tables_agree_with_brute_force(seed, tmp_path):
             keys = [tuple(_identity(ordered[name][row]) for name in names) for row in range(rows)]
             repeats = rows - len(set(keys))
             assert found(tmp_path / "t.parquet", list(names)) == ("failed" if repeats else "passed", repeats), (names, ordered)
+
+
+WORDS = st.sampled_from(["", "a", "b", "c", None])
+KEYS = st.lists(st.tuples(WORDS, st.one_of(st.none(), st.integers(0, 30))), max_size=40)
+SLIPS = st.lists(st.tuples(st.integers(0, 200), WORDS, st.one_of(st.none(), st.integers(-3, 60))), max_size=3)
+
+
+def repeats_by_runs(keys, order) -> tuple[bool, dict]:
+    """Whether the runs settle it, and then how many rows carry each key that repeats."""
+    stored = pa.table({"k0": pa.array([word for word, _ in keys], pa.string()), "k1": pa.array([n for _, n in keys], pa.int64())})
+    with duckdb.connect() as connection:
+        connection.register("stored", stored)
+        read = sql.select_from("stored", {"k0": sql.column("k0"), "k1": sql.column("k1")})
+        rows = connection.sql(runs.suspects(read, 2, order, rows=len(keys)).sql("duckdb")).fetchall()
+    is_settled = not any(is_within for *_, is_within in rows) and max((last for *_, last, _ in rows), default=0) == len(keys)
+    return is_settled, {(word, number): n for word, number, n, _, _ in rows if n > 1}
+
+
+@settings(max_examples=50, deadline=None)
+@given(KEYS, st.booleans(), st.sampled_from([[0, 1], [1, 0]]))
+def test_runs_accept_nothing_that_brute_force_refuses(keys, is_sorted, order):
+    if is_sorted:
+        keys = sorted(keys, key=lambda key: [(key[place] is None, key[place] or 0 if place else key[place] or "") for place in order])
+    is_settled, repeated = repeats_by_runs(keys, order)
+    if is_settled:
+        assert repeated == {key: n for key, n in Counter(keys).items() if n > 1}
+
+
+@settings(max_examples=50, deadline=None)
+@given(SLIPS)
+def test_runs_settle_rows_that_rise_but_for_a_few_foreign_ones(slips):
+    keys = [("m", number * 100) for number in range(200)]
+    for place, word, number in slips:
+        keys.insert(place, (word and f"z{word}" if place % 2 else word and f"{word}", number))
+    is_settled, repeated = repeats_by_runs(keys, [0, 1])
+    assert is_settled or len(slips) > 1  # neighbours may look like a run
+    if is_settled:
+        assert repeated == {key: n for key, n in Counter(keys).items() if n > 1}
+
+
+@pytest.mark.parametrize(
+    ("slip", "is_settled"),
+    [
+        ({50: ("m", 4900)}, True),
+        ({50: ("a", 3), 51: ("a", 4)}, True),
+        ({50: ("a", None), 90: (None, 5), 91: (None, 5)}, True),
+        ({50: ("z", 1)}, True),
+        ({0: ("z", 1), 199: ("a", 1)}, True),
+        ({50: ("m", 12345)}, False),
+        ({50: ("m", 12300)}, False),
+    ],
+    ids=["the row before again", "two from elsewhere", "NULLs", "too great", "first and last", "come late", "come late and known"],
+)
+def test_what_runs_can_settle(slip, is_settled):
+    keys = [("m", number * 100) for number in range(200)]
+    for place, key in slip.items():
+        keys.insert(place, key)
+    settled, repeated = repeats_by_runs(keys, [0, 1])
+    assert settled == is_settled
+    if settled:
+        assert repeated == {key: n for key, n in Counter(keys).items() if n > 1}
+
+
+@pytest.mark.parametrize("by_time", [False, True])
+def test_keys_that_rise_but_for_a_few_rows_are_told_as_by_grouping_them(by_time, tmp_path, monkeypatch):
+    import pyarrow.parquet as pq
+
+    rng = random.Random(3)
+    keys = [(f"s{station:02d}", hour) for station in range(20) for hour in range(100)]
+    if by_time:
+        keys.sort(key=lambda key: (key[1], key[0]))
+    for place in sorted(rng.sample(range(1, len(keys)), 30), reverse=True):
+        keys.insert(place, rng.choice([keys[place - 1], (None, keys[place][1]), ("s", -7)]))
+    pq.write_table(pa.table({"station": [key[0] for key in keys], "hour": [key[1] for key in keys]}), tmp_path / "t.parquet")
+    recipe = Recipe.model_validate({"recipe": "r", "table": {"name": "t"}, "checks": [{**KEY, "columns": ["station", "hour"]}]})
+    told = evaluate(recipe, tmp_path / "t.parquet").outcomes[0]
+    assert "runs of rows that rise" in explained(recipe, tmp_path / "t.parquet")
+    monkeypatch.setattr(surveying, "WORTH_A_LOOK", 10_000)
+    grouped = evaluate(recipe, tmp_path / "t.parquet").outcomes[0]
+    for one in ("status", "detail", "failed_rows", "observed", "examples"):
+        assert getattr(told, one) == getattr(grouped, one)
+    assert told.status == "failed"
 
 
 def _identity(value):
