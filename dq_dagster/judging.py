@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sqlglot import exp
+
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Attempt, ask_over_rows
 from dq_dagster.checks.table import CheckedTable
@@ -163,13 +165,32 @@ def _examples(
             structs[place] = known
         elif (ask := plan.checks[place].example_ask(numbers, table)) is not None:
             asked.append((place, [ask]))
-    for one in fuse(asked, table):
+    for one in fuse(_among_bad_rows(asked, table), table):
         try:
             row = session().numbers(one.query, deadline=deadline)
         except (NotEvaluated, EngineStumbled):  # a budget was reached while looking for examples only: the verdict is made
             continue
         structs.update((place, numbers["examples"] or ()) for place, numbers in one.numbers_of(row).items())
     return {place: plan.checks[place].examples(found[:MAX_EXAMPLES], table) for place, found in structs.items()}
+
+
+def _among_bad_rows(asked: list[tuple[int, list[Ask]]], table: CheckedTable) -> list[tuple[int, list[Ask]]]:
+    """The asks, put to the rows that break some check, where the table is large: examples are then made of few rows only."""
+    split = {place: ask.numbers["examples"] for place, (ask,) in asked if ask.over is None}
+    conditions = {place: example.expression.this for place, example in split.items() if isinstance(example, exp.Filter)}
+    if table.survey is None or not conditions:
+        return asked
+    prefix = "bad"
+    while any(name.casefold().startswith(prefix) for name in table.names.values()):
+        prefix += "_"
+    reads = frozenset().union(*(ask.reads for place, (ask,) in asked if place in conditions))
+    columns = {table.names[name]: sql.column(table.names[name]) for name in sorted(reads)}
+    judged = sql.select_from(table.relation, {**columns, **{f"{prefix}{place}": condition for place, condition in conditions.items()}})
+    names = [*columns, *(f"{prefix}{place}" for place in conditions)]
+    bad = sql.select_from(judged, {name: sql.column(name) for name in names})
+    bad = bad.where(sql.any_of([sql.column(f"{prefix}{place}") for place in conditions]))
+    put = {place: sql.where(split[place].this, sql.column(f"{prefix}{place}")) for place in conditions}
+    return [(place, [Ask({"examples": put[place]}, reads, over=bad)] if place in put else asks) for place, asks in asked]
 
 
 def count_quarantined(plan: Plan, outcomes: Sequence[Outcome], table: CheckedTable, session: OpenSession, *, deadline: float) -> int | None:

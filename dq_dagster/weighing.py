@@ -16,10 +16,8 @@ _WEIGHT = "dq_weight"
 
 def weighed(ask: Ask, table: CheckedTable) -> Ask | None:
     """The ask over the column's distinct values; None where that does not pay, or not every number can be had so."""
-    if table.survey is None or ask.over is not None or len(ask.reads) != 1:
-        return None
-    (name,) = ask.reads
-    if table.names[name] == _WEIGHT or not table.survey.repeats(name, rows=table.rows):
+    name = table.repeating(ask.reads)
+    if name is None or ask.over is not None or table.names[name] == _WEIGHT:
         return None
     numbers = {number: _weighed_number(aggregate) for number, aggregate in ask.numbers.items()}
     known = {number: aggregate for number, aggregate in numbers.items() if aggregate is not None}

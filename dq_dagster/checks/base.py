@@ -12,6 +12,7 @@ from pydantic import Field
 from sqlglot import exp
 
 from dq_dagster import sql
+from dq_dagster.checks.costs import is_costly, once_a_value
 from dq_dagster.checks.fields import ColumnRef, HoldsColumns, Model
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.limits import Limits
@@ -178,6 +179,8 @@ class Check(Model):
         condemned = self.example_row(table)
         if condemned is None:
             return None
+        if is_costly(condemned):
+            condemned = once_a_value(condemned, self.reads(table), table)
         refs = self._shown(table)
         row = sql.struct({f"v{place}": table.value(ref).shown for place, ref in enumerate(refs)})
         return ask_over_rows({"examples": (sql.smallest_of(MAX_EXAMPLES), row)}, condemned, table, self.reads(table) | table.reads(*refs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -36,15 +36,22 @@ class _JsonCheck(RowCheck):
             raise UnsupportedByEngine(engine=self.kind, what=f"reads JSON out of text, and {self.column.label} is of the type {value.type}")
         return super().asks(table)
 
-    def judged(self, table: CheckedTable, name: str, parameter: str, *, by_shape: Callable[[str], bool] | None = None) -> exp.Expr:
-        """True in a row whose text the judgement refuses. What has the shape of a text that is `by_shape` is good without it."""
+    def judged(self, table: CheckedTable, name: str, parameter: str) -> exp.Expr:
+        """True in a row whose text the judgement refuses."""
+        return sql.not_(sql.call_python(name, table.value(self.column).as_text, parameter))
+
+    def shapes(self, table: CheckedTable) -> str | None:
+        """A pattern that good texts alone match, made from some of the column's; None where there is none to be had."""
+        return None
+
+    def doubtful_row(self, table: CheckedTable) -> exp.Expr | None:
+        shapes = self.shapes(table)
+        return None if shapes is None else sql.not_(sql.matches(table.value(self.column).as_text, shapes))
+
+    def texts(self, table: CheckedTable) -> Sequence[str]:
+        """Some of the column's texts, where a look was taken."""
         value = table.value(self.column)
-        refused = sql.not_(sql.call_python(name, value.as_text, parameter))
-        texts = table.survey.texts.get(value.stored, ()) if table.survey is not None and value.stored is not None else ()
-        shapes = shapes_of(texts, by_shape) if by_shape is not None else None
-        if shapes is None:
-            return refused
-        return exp.Case(ifs=[exp.If(this=sql.matches(value.as_text, shapes), true=exp.false())], default=refused)
+        return table.survey.texts.get(value.stored, ()) if table.survey is not None and value.stored is not None else ()
 
 
 @judgement("dq_is_json")
@@ -72,7 +79,10 @@ class IsValidJson(_JsonCheck):
     strict: bool = False
 
     def bad_row(self, table: CheckedTable) -> exp.Expr:
-        return self.judged(table, "dq_is_json", _WHOLE if self.strict else "", by_shape=lambda text: is_json(text, _WHOLE))
+        return self.judged(table, "dq_is_json", _WHOLE if self.strict else "")
+
+    def shapes(self, table: CheckedTable) -> str | None:
+        return shapes_of(self.texts(table), lambda text: is_json(text, _WHOLE))
 
     def fault(self, table: CheckedTable) -> str:
         return f"{self.column.label} that is not valid JSON"
@@ -114,8 +124,14 @@ class HasJsonKeys(_JsonCheck):
     require_all: bool = True
 
     def bad_row(self, table: CheckedTable) -> exp.Expr:
-        wanted = json.dumps([sorted(set(self.keys)), self.require_all])
-        return self.judged(table, "dq_has_json_keys", wanted, by_shape=lambda text: has_json_keys(text, wanted))
+        return self.judged(table, "dq_has_json_keys", self._wanted)
+
+    def shapes(self, table: CheckedTable) -> str | None:
+        return shapes_of(self.texts(table), lambda text: has_json_keys(text, self._wanted))
+
+    @property
+    def _wanted(self) -> str:
+        return json.dumps([sorted(set(self.keys)), self.require_all])
 
     def fault(self, table: CheckedTable) -> str:
         which = "" if len(self.keys) == 1 else "all of " if self.require_all else "any of "

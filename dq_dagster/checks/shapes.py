@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Check, Numbers, Verdict, has_window
+from dq_dagster.checks.costs import is_costly
 from dq_dagster.checks.fields import Condition
 from dq_dagster.checks.table import CheckedTable
 
@@ -109,11 +110,30 @@ class RowCheck(TolerantCheck):
         """How many of all rows are bad, where the footers say it; None where the rows must be read. Not for a filter's rows."""
         return None
 
+    def doubtful_row(self, table: CheckedTable) -> exp.Expr | None:
+        """True in every row that is bad, and cheaper to tell than that; None where there is no such sign."""
+        return None
+
     def _known(self, table: CheckedTable) -> int | None:
         return self.failed_by_footers(table) if self.filter is None else None
 
     def asks(self, table: CheckedTable) -> Sequence[Ask]:
-        return self.asks_of_rows(table) if self._known(table) is None else ()
+        if self._known(table) is not None:
+            return ()
+        return self._asks_at_once(table) or self.asks_of_rows(table)
+
+    def _asks_at_once(self, table: CheckedTable) -> Sequence[Ask]:
+        """The asks of a large table where a costly condition is judged in each row: the examples come with the numbers."""
+        condemned, selected = self.broken_row(table), self.selected(table)
+        if table.survey is None or table.repeating(self.reads(table)) is not None or has_window(condemned) or not is_costly(condemned):
+            return ()
+        example = self.example_ask({}, table)
+        if example is None:
+            return ()
+        columns = {table.names[name]: sql.column(table.names[name]) for name in sorted(self.reads(table) | example.reads)}
+        doubtful = sql.select_from(table.relation, columns).where(self.doubtful_row(table) or condemned)
+        judged = () if selected is None else (Ask({"judged": sql.count_where(selected)}, self.reads(table)),)
+        return (Ask({"failed": sql.count_where(condemned), **example.numbers}, example.reads, over=doubtful), *judged)
 
     def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
         failed = numbers["failed"] if "failed" in numbers else self._known(table)

@@ -187,6 +187,13 @@ class CheckedTable:
         """The exact smallest and largest stored value, where the footers say it; never for floats or text."""
         return None if value.stored is None else self.stored.extremes(value.stored)
 
+    def repeating(self, reads: frozenset[str]) -> str | None:
+        """The one stored column that is read, where its values repeat so often that each is better judged once; else None."""
+        if self.survey is None or len(reads) != 1:
+            return None
+        (name,) = reads
+        return name if self.survey.repeats(name, rows=self.rows) else None
+
     def text_of(self, value: Value, found: Any) -> str:
         """A value that was found, in words; the marker in its place where the column is sensitive."""
         if found is None:
