@@ -198,4 +198,4 @@ def resolve(tree: exp.Expr, resolve_column: Callable[[str], exp.Expr], *, now: e
             return exp.cast(now.copy(), "date")
         return now.copy() if _is_now(node) else node
 
-    return tree.copy().transform(replaced)
+    return tree.transform(replaced)

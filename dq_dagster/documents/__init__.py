@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from dq_dagster.documents import dqx, native, sparkdq, ubunye
-from dq_dagster.documents.dialect import Dialect
+from dq_dagster.documents.dialect import Dialect, Translation
 from dq_dagster.documents.json_text import parse_json
 from dq_dagster.documents.parsed import MAX_BYTES, Parsed, Unreadable
 from dq_dagster.documents.yaml_text import parse_yaml, yaml_text
@@ -20,7 +20,18 @@ from dq_dagster.recipe import Origin, Recipe, Table
 
 LOST = "NOT_CARRIED_OVER"
 Source = str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any]
-DIALECTS: dict[str, Dialect] = {"native": native.translate, "dqx": dqx.translate, "sparkdq": sparkdq.translate, "ubunye": ubunye.translate}
+
+
+def _imported_when_used(name: str) -> Dialect:
+    """A dialect's own module is imported when a document is written in it: the foreign ones bring the grammar of Spark."""
+
+    def translate(document: Any, *, table: dict[str, Any] | None) -> Translation:
+        return importlib.import_module(f"{__name__}.{name}").translate(document, table=table)
+
+    return translate
+
+
+DIALECTS: dict[str, Dialect] = {name: _imported_when_used(name) for name in ("native", "dqx", "sparkdq", "ubunye")}
 
 
 def load_recipe(

@@ -118,9 +118,9 @@ def test_keys_that_rise_but_for_a_few_rows_are_told_as_by_grouping_them(by_time,
     import pyarrow.parquet as pq
 
     rng = random.Random(3)
-    keys = [(f"s{station:02d}", hour) for station in range(20) for hour in range(100)]
+    keys: list[tuple[str | None, int]] = [(f"s{station:02d}", hour) for station in range(20) for hour in range(100)]
     if by_time:
-        keys.sort(key=lambda key: (key[1], key[0]))
+        keys.sort(key=lambda key: (key[1], str(key[0])))
     for place in sorted(rng.sample(range(1, len(keys)), 30), reverse=True):
         keys.insert(place, rng.choice([keys[place - 1], (None, keys[place][1]), ("s", -7)]))
     pq.write_table(pa.table({"station": [key[0] for key in keys], "hour": [key[1] for key in keys]}), tmp_path / "t.parquet")
