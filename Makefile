@@ -3,7 +3,7 @@
 
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo ui test check format coverage schema docs clean
+.PHONY: help demo ui test check guard bench format coverage schema docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -45,6 +45,12 @@ check: $(INSTALLED) ## Format, lint, types, import layers, and the generated doc
 	@$(BIN)/dq-dagster schema | diff -u docs/recipe.schema.json - \
 		|| { echo "docs/recipe.schema.json is out of date: run make schema"; exit 1; }
 	@$(BIN)/python -m dq_dagster.cli.kinds_pages --check docs/kinds
+
+guard: $(INSTALLED) ## Fail where a million rows take too long, as a ratio to DuckDB by hand
+	@$(BIN)/python bench/guard.py
+
+bench: $(INSTALLED) ## Compare with DuckDB by hand and the peers (make bench ARGS="--rows 1000000 --peers soda")
+	@$(BIN)/python bench/run.py $(ARGS)
 
 format: $(INSTALLED) ## Format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pyarrow.parquet as pq
@@ -37,7 +38,7 @@ def main() -> None:
     document["references"] = {"stations": {"path": str(stations)}}
 
     @dg.asset
-    def readings() -> dg.MaterializeResult:
+    def readings() -> dg.MaterializeResult[Any]:
         return dg.MaterializeResult(metadata={"rows": pq.read_metadata(table).num_rows})
 
     @dg.asset_check(asset=readings)
