@@ -318,7 +318,7 @@ class AggrMatchesDataset(AggregateCheck):
         both_null = exp.and_(sql.is_null(here.expression), sql.is_null(there.expression))
         return sql.not_(exp.paren(exp.or_(both_null, sql.call("coalesce", is_same, exp.false()))))
 
-    def groups(self, table: CheckedTable) -> exp.Query:
+    def groups(self, table: CheckedTable) -> exp.Select:
         other, there, condition = self._there(table)
         here = self.metric(table)
         keys = [table.value(ref) for ref in self.group_by]

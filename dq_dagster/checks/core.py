@@ -13,7 +13,7 @@ from sqlglot import exp
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Attempt, Check, Context, Numbers, Verdict
 from dq_dagster.checks.bounds import above, below, is_inside, is_number
-from dq_dagster.checks.distinctness import ways
+from dq_dagster.checks.distinctness import Summary, among_repeats, ways
 from dq_dagster.checks.fields import DECIMAL_TEXT, ColumnRef
 from dq_dagster.checks.positions import domain_of, gap_of, neighbours, widest
 from dq_dagster.checks.table import CheckedTable, Value, transported
@@ -110,18 +110,10 @@ class KeyUniqueness(CoreCheck):
         return [table.value(ref) for ref in self._key(table.grain)]
 
     def _repeated(self, table: CheckedTable) -> exp.Query:
-        """One row a repeated key: its parts `k0`, `k1`, … and how many rows carry it, `n`.
-
-        In a large table the hashes that repeat are found first, and only their rows are grouped by the key itself: a
-        hash is 8 bytes, however wide the key is.
-        """
-        parts = {f"k{place}": value.expression for place, value in enumerate(self._values(table))}
+        """One row a repeated key: its parts `k0`, `k1`, … and how many rows carry it, `n`."""
+        parts = sql.numbered([value.expression for value in self._values(table)])
         groups = sql.select_from(table.relation, {**parts, "n": sql.count_rows()})
-        if table.survey is not None:
-            hashed = sql.hash_of(list(parts.values()))
-            repeated = sql.select_from(table.relation, {"h": hashed}).group_by(sql.integer(1)).having(sql.count_rows() > 1)
-            groups = groups.where(exp.In(this=hashed.copy(), query=repeated.subquery()))
-        return groups.group_by(*(sql.integer(place + 1) for place in range(len(parts)))).having(sql.count_rows() > 1)
+        return among_repeats(groups.group_by(*(sql.integer(place + 1) for place in range(len(parts)))), list(parts.values()), table)
 
     def _first_keys(self, table: CheckedTable) -> exp.Expr:
         """The smallest repeated keys, as a list: text by code point, NULL after every value, NaN after every number."""
@@ -133,12 +125,12 @@ class KeyUniqueness(CoreCheck):
             order[f"n{place}"], order[f"k{place}"] = sql.is_null(part), part
         return sql.first_by(sql.struct({**shown, "n": sql.column("n")}), sql.struct(order), MAX_EXAMPLES)
 
-    def _summary(self, table: CheckedTable) -> dict[str, exp.Expr]:
-        """What to know of the repeated keys `k0`, `k1` …, each carried by `n` rows."""
-        return {"keys": sql.count_rows(), "members": sql.call("sum", sql.column("n")), "examples": self._first_keys(table)}
+    def _summary(self, table: CheckedTable) -> Summary:
+        aggregates = {"keys": sql.count_rows(), "members": sql.call("sum", sql.column("n")), "examples": self._first_keys(table)}
+        return Summary(aggregates, {"keys": 0, "members": None, "examples": None})
 
     def asks(self, table: CheckedTable) -> Sequence[Ask]:
-        return (Ask(self._summary(table), self.reads(table), over=self._repeated(table)),)
+        return (Ask(self._summary(table).aggregates, self.reads(table), over=self._repeated(table)),)
 
     def attempts(self, table: CheckedTable) -> Sequence[Attempt]:
         return ways(self._values(table), self._summary(table), table, self.reads(table))

@@ -21,18 +21,39 @@ _SOME = 256
 _SPARE = 64
 _NO_SCAN: frozenset[str] = frozenset()  # the first rows alone do not count as bytes scanned
 
-UNIQUE: Numbers = {"keys": 0, "members": None, "examples": None}
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a check wants to know of the keys that repeat: aggregates over a relation of keys `k0`, `k1` … that `n` rows carry.
 
-def ways(values: Sequence[Value], summary: Mapping[str, exp.Expr], table: CheckedTable, reads: frozenset[str]) -> list[Attempt]:
-    """The ways to a key's repeats: by the rows' order, or proven to be none by a bit for each key there can be.
-
-    `summary` is what to know of the repeated keys, aggregates over a relation of keys `k0`, `k1` … that `n` rows carry.
+    `none` are the numbers of a table without a repeat.
     """
-    return [_by_order(values, summary, table, reads), *_by_bits(values, table, reads)]
+
+    aggregates: Mapping[str, exp.Expr]
+    none: Numbers
 
 
-def _by_order(values: Sequence[Value], summary: Mapping[str, exp.Expr], table: CheckedTable, reads: frozenset[str]) -> Attempt:
+def ways(values: Sequence[Value], summary: Summary, table: CheckedTable, reads: frozenset[str]) -> list[Attempt]:
+    """The ways to a key's repeats: by the rows' order, or proven to be none by a bit for each key there can be."""
+    return [_by_order(values, summary, table, reads), *_by_bits(values, summary, table, reads)]
+
+
+def among_repeats(groups: exp.Select, keys: Sequence[exp.Expr], table: CheckedTable, selected: exp.Expr | None = None) -> exp.Select:
+    """A query that groups the table's selected rows by a key, held to the keys that repeat.
+
+    In a large table the hashes that repeat are found first, and only their rows are grouped by the key itself: a hash is
+    8 bytes, however wide the key is.
+    """
+    if table.survey is not None:
+        hashed = sql.hash_of(keys)
+        repeated = sql.select_from(table.relation, {"h": hashed}).group_by(sql.integer(1)).having(sql.count_rows() > 1)
+        if selected is not None:
+            repeated = repeated.where(selected)
+        groups = groups.where(exp.In(this=hashed.copy(), query=repeated.subquery()))
+    return groups.having(sql.count_rows() > 1)
+
+
+def _by_order(values: Sequence[Value], summary: Summary, table: CheckedTable, reads: frozenset[str]) -> Attempt:
     """The rows come in strictly rising order of the key, as they are stored: then no key repeats.
 
     A comparison with NULL counts as a step that does not rise; the first row, which has none before it, counts one.
@@ -58,7 +79,7 @@ def _by_order(values: Sequence[Value], summary: Mapping[str, exp.Expr], table: C
 
     def proven(found: Numbers, at: int) -> Numbers | Attempt | None:
         if found[f"falls{at}"] <= 1:
-            return UNIQUE
+            return summary.none
         return by_runs(at) if found[f"falls{at}"] <= MOST_TURNS * table.rows else None
 
     def looked_at(tried: Sequence[int]) -> Attempt | None:
@@ -71,14 +92,14 @@ def _by_order(values: Sequence[Value], summary: Mapping[str, exp.Expr], table: C
 
     def by_runs(at: int) -> Attempt:
         over = suspects(rows, len(values), orders[at], rows=table.rows)
-        repeats = {name: sql.where(aggregate, sql.column("n") > 1) for name, aggregate in summary.items()}
+        repeats = {name: sql.where(aggregate, sql.column("n") > 1) for name, aggregate in summary.aggregates.items()}
         seen = {"within": sql.count_where(sql.column("is_within")), "last": sql.call("max", sql.column("last"))}
         how = f"the runs of rows that rise by ({labels(at)}), and the rows between them"
         return Attempt(how, Ask({**repeats, **seen}, reads, over=over), told_by_runs)
 
     def told_by_runs(found: Numbers) -> Numbers | None:
         is_settled = found["within"] == 0 and found["last"] == table.rows
-        return {name: found[name] for name in summary} if is_settled else None
+        return {name: found[name] for name in summary.aggregates} if is_settled else None
 
     def labels(at: int) -> str:
         return ", ".join(values[place].label for place in orders[at])
@@ -96,7 +117,7 @@ class _Code:
     off: exp.Expr = field(default_factory=exp.false)
 
 
-def _by_bits(values: Sequence[Value], table: CheckedTable, reads: frozenset[str]) -> list[Attempt]:
+def _by_bits(values: Sequence[Value], summary: Summary, table: CheckedTable, reads: frozenset[str]) -> list[Attempt]:
     """Each key marks one bit of all that there can be: as many bits as rows, and no key repeats.
 
     Possible where the footers bound every part, or it is text that repeats. Numbers, days and instants are counted in
@@ -119,7 +140,7 @@ def _by_bits(values: Sequence[Value], table: CheckedTable, reads: frozenset[str]
             return []
 
     def settled(found: Numbers) -> Numbers | None:
-        return UNIQUE if found["bits"] == found["rows"] == keyed and not found["off"] else None
+        return summary.none if found["bits"] == found["rows"] == keyed and not found["off"] else None
 
     def marked(found: Numbers) -> Attempt | None:
         words = {place: _Code(sql.column("code", f"w{place}"), size) for place, size in foreseen.items()}

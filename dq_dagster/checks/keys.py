@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
+import pyarrow as pa
 from pydantic import Field
 from sqlglot import exp
 
 from dq_dagster import sql
+from dq_dagster.checks.base import Ask, Attempt
+from dq_dagster.checks.distinctness import Summary, among_repeats, ways
 from dq_dagster.checks.fields import ColumnRef
 from dq_dagster.checks.shapes import GroupCheck
-from dq_dagster.checks.table import CheckedTable
+from dq_dagster.checks.table import CheckedTable, Value
 
 
 class IsUnique(GroupCheck):
@@ -30,15 +34,43 @@ class IsUnique(GroupCheck):
     nulls_distinct: bool = True
     trim_strings: bool = False
 
-    def keys(self, table: CheckedTable) -> Sequence[exp.Expr]:
+    def _values(self, table: CheckedTable) -> list[Value]:
         values = [table.value(ref) for ref in self.columns]
-        return [sql.without_spaces(value.expression) if self.trim_strings and value.is_text else value.expression for value in values]
+        if not self.trim_strings:
+            return values
+        return [replace(one, expression=sql.without_spaces(one.expression), stored=None) if one.is_text else one for one in values]
+
+    def keys(self, table: CheckedTable) -> Sequence[exp.Expr]:
+        return [value.expression for value in self._values(table)]
+
+    def _can_repeat(self, keys: Sequence[exp.Expr]) -> list[exp.Expr]:
+        """What must hold of a key so that it can repeat at all."""
+        return [sql.not_(sql.is_null(key)) for key in keys] if self.nulls_distinct else []
 
     def bad_group(self, table: CheckedTable) -> exp.Expr:
-        repeats = sql.count_rows() > 1
-        if not self.nulls_distinct:
-            return repeats
-        return sql.all_of([repeats, *(sql.not_(sql.is_null(key)) for key in self.keys(table))])
+        return sql.all_of([sql.count_rows() > 1, *self._can_repeat(self.keys(table))])
+
+    def groups(self, table: CheckedTable) -> exp.Select:
+        groups = super().groups(table)
+        return groups if table.survey is None else among_repeats(groups, self.keys(table), table, self.selected(table))
+
+    def asks(self, table: CheckedTable) -> Sequence[Ask]:
+        if table.survey is None:
+            return super().asks(table)
+        selected = self.selected(table)
+        judged = () if selected is None else (Ask({"judged": sql.count_where(selected)}, self.reads(table)),)
+        return (Ask(self._summary(sql.column("bad")).aggregates, self.reads(table), over=self.groups(table)), *judged)
+
+    def attempts(self, table: CheckedTable) -> Sequence[Attempt]:
+        values = self._values(table)
+        if self.filter is not None or any(pa.types.is_nested(value.type) for value in values):
+            return ()
+        parts = [sql.column(f"k{place}") for place in range(len(values))]
+        return ways(values, self._summary(sql.all_of(self._can_repeat(parts) or [exp.true()])), table, self.reads(table))
+
+    def _summary(self, is_bad: exp.Expr) -> Summary:
+        aggregates = {"failed": sql.where(sql.call("sum", sql.column("n")), is_bad), "bad_groups": sql.count_where(is_bad)}
+        return Summary(aggregates, {"failed": 0, "bad_groups": 0})
 
     def fault(self, table: CheckedTable) -> str:
         return f"a key ({', '.join(ref.label for ref in self.columns)}) that another row has too"

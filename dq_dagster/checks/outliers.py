@@ -119,7 +119,7 @@ class HasNoAggrOutliers(AggregateCheck):
             raise DoesNotFit(told, pointer="/time_column")
         return exp.Anonymous(this="date_trunc", expressions=[sql.text(self.time_interval), value.expression.copy()])
 
-    def groups(self, table: CheckedTable) -> exp.Query:
+    def groups(self, table: CheckedTable) -> exp.Select:
         keys = sql.numbered(self.keys(table))
         metric = self.metric(table)
         if not is_number(metric.type) or is_wide_decimal(metric.type):

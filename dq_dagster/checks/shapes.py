@@ -155,7 +155,7 @@ class GroupCheck(TolerantCheck):
         """True of a bad group: aggregates over its judged rows, and its keys. NULL counts as good."""
         raise NotImplementedError
 
-    def groups(self, table: CheckedTable) -> exp.Query:
+    def groups(self, table: CheckedTable) -> exp.Select:
         """One row a group of judged rows: its keys `k0`, `k1` …, how many rows it has (`n`), and whether it is `bad`."""
         keys = self.keys(table)
         groups = sql.select_from(table.relation, {**sql.numbered(keys), "n": sql.count_rows(), "bad": self.bad_group(table)})
@@ -178,7 +178,9 @@ class GroupCheck(TolerantCheck):
         return (Ask(numbers, self.reads(table), over=self.groups(table)),)
 
     def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
-        return self.verdict_on(int(numbers["failed"]), int(numbers["judged"]), table, {"bad_groups": numbers["bad_groups"]})
+        return self.verdict_on(
+            int(numbers["failed"] or 0), int(numbers.get("judged", table.rows)), table, {"bad_groups": numbers["bad_groups"]}
+        )
 
 
 class TableCheck(FilteredCheck):

@@ -113,8 +113,9 @@ def test_what_runs_can_settle(slip, is_settled):
         assert repeated == {key: n for key, n in Counter(keys).items() if n > 1}
 
 
+@pytest.mark.parametrize("check", [KEY, {**KEY, "kind": "is_unique"}, {**KEY, "kind": "is_unique", "nulls_distinct": False}])
 @pytest.mark.parametrize("by_time", [False, True])
-def test_keys_that_rise_but_for_a_few_rows_are_told_as_by_grouping_them(by_time, tmp_path, monkeypatch):
+def test_keys_that_rise_but_for_a_few_rows_are_told_as_by_grouping_them(by_time, check, tmp_path, monkeypatch):
     import pyarrow.parquet as pq
 
     rng = random.Random(3)
@@ -124,7 +125,7 @@ def test_keys_that_rise_but_for_a_few_rows_are_told_as_by_grouping_them(by_time,
     for place in sorted(rng.sample(range(1, len(keys)), 30), reverse=True):
         keys.insert(place, rng.choice([keys[place - 1], (None, keys[place][1]), ("s", -7)]))
     pq.write_table(pa.table({"station": [key[0] for key in keys], "hour": [key[1] for key in keys]}), tmp_path / "t.parquet")
-    recipe = Recipe.model_validate({"recipe": "r", "table": {"name": "t"}, "checks": [{**KEY, "columns": ["station", "hour"]}]})
+    recipe = Recipe.model_validate({"recipe": "r", "table": {"name": "t"}, "checks": [{**check, "columns": ["station", "hour"]}]})
     told = evaluate(recipe, tmp_path / "t.parquet").outcomes[0]
     assert "runs of rows that rise" in explained(recipe, tmp_path / "t.parquet")
     monkeypatch.setattr(surveying, "WORTH_A_LOOK", 10_000)
