@@ -188,14 +188,14 @@ def _is_lambda_parameter(node: exp.Expr, name: str) -> bool:
     return False
 
 
-def resolve(tree: exp.Expr, resolve_column: Callable[[str], exp.Expr], *, now: exp.Expr) -> exp.Expr:
+def resolve(tree: exp.Expr, resolve_column: Callable[[str], exp.Expr], *, now: Callable[[], exp.Expr]) -> exp.Expr:
     """The expression over an engine's columns, with every spelling of the present replaced by one instant."""
 
     def replaced(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column) and not _is_lambda_parameter(node, node.parts[0].name):
             return resolve_column(".".join(part.name for part in node.parts))
         if isinstance(node, exp.CurrentDate):
-            return exp.cast(now.copy(), "date")
-        return now.copy() if _is_now(node) else node
+            return exp.cast(now(), "date")
+        return now() if _is_now(node) else node
 
     return tree.transform(replaced)

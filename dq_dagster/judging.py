@@ -32,13 +32,13 @@ class Answers:
     bytes_scanned: int = 0
 
 
-def answer(plan: Plan, table: CheckedTable, session: OpenSession, limits: Limits, *, deadline: float) -> Answers:
+def answer(plan: Plan, table: CheckedTable, session: OpenSession, limits: Limits, *, deadline: float, scanned: int = 0) -> Answers:
     """Runs the passes. Over the bytes or the time allowed, every check that reads rows goes unanswered.
 
-    Raises TableUnreadable where a file turns out to be broken.
+    `scanned` bytes were read before, and count. Raises TableUnreadable where a file turns out to be broken.
     """
-    answers = Answers()
-    estimated = sum(table.stored.bytes_of(one.reads) for one in plan.passes)
+    answers = Answers(bytes_scanned=scanned)
+    estimated = scanned + sum(table.stored.bytes_of(one.reads) for one in plan.passes)
     estimated += sum(other.stored.bytes_of(other.planned) for other in table.references.values())
     if estimated > limits.scan_bytes:
         reason = ScanBudgetExceeded(estimated_bytes=estimated, ceiling_bytes=limits.scan_bytes).reason

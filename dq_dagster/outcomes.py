@@ -89,7 +89,10 @@ class FileRead:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The record of one evaluation. `seconds` is wall time, `bytes_scanned` an estimate from the files' footers."""
+    """The record of one evaluation. `seconds` is wall time, `bytes_scanned` an estimate from the files' footers.
+
+    `remembered_parts` are those of which nothing was read where a check could be answered from what was known of them.
+    """
 
     recipe: str
     recipe_digest: str
@@ -101,6 +104,7 @@ class Receipt:
     rows: int
     files: tuple[FileRead, ...]
     versions: Mapping[str, str]
+    remembered_parts: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The receipt as JSON values."""
@@ -115,6 +119,7 @@ class Receipt:
             "rows": self.rows,
             "files": [{"path": f.path, "size": f.size, "modified": f.modified, "rows": f.rows} for f in self.files],
             "versions": dict(self.versions),
+            "remembered_parts": self.remembered_parts,
         }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
@@ -45,19 +46,26 @@ class Pass:
         return numbers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """How the checks are answered: from metadata, by passes, or not at all (`unanswerable`, with the reason).
 
-    `misfits` are the checks that the stored types make impossible. A check's `attempts` come before its asks.
+    `misfits` are the checks that the stored types make impossible. A check's `attempts` come before its asks. `of_now`
+    are the checks whose asks look at the clock.
     """
 
     checks: tuple[Check, ...]
     asks: tuple[tuple[Ask, ...], ...]
-    passes: tuple[Pass, ...]
+    table: CheckedTable
     unanswerable: Mapping[int, str] = field(default_factory=dict)
     misfits: Mapping[int, DoesNotFit] = field(default_factory=dict)
     attempts: Mapping[int, tuple[Attempt, ...]] = field(default_factory=dict)
+    of_now: frozenset[int] = frozenset()
+
+    @cached_property
+    def passes(self) -> tuple[Pass, ...]:
+        """The queries that answer all asks."""
+        return fuse(enumerate(self.asks), self.table)
 
     @property
     def from_metadata(self) -> tuple[int, ...]:
@@ -70,23 +78,29 @@ class Plan:
         return tuple(place for place, asks in enumerate(self.asks) if asks)
 
 
-def make_plan(checks: Sequence[Check], table: CheckedTable) -> Plan:
-    """The plan for the checks over the table."""
+def make_plan(checks: Sequence[Check], table: CheckedTable, *, settled: Collection[int] = ()) -> Plan:
+    """The plan for the checks over the table; nothing is asked for those, by place, that are `settled`."""
     asks: list[tuple[Ask, ...]] = []
     unanswerable: dict[int, str] = {}
     misfits: dict[int, DoesNotFit] = {}
     attempts: dict[int, tuple[Attempt, ...]] = {}
+    of_now: set[int] = set()
     for place, check in enumerate(checks):
         asks.append(())
+        if place in settled:
+            continue
+        asked_before = table.now_was_asked
         try:
             asks[place] = tuple(weighed(ask, table) or ask for ask in check.asks(table))
         except NotEvaluated as error:
             unanswerable[place] = error.reason
         except DoesNotFit as error:
             misfits[place] = error
+        if table.now_was_asked > asked_before:
+            of_now.add(place)
         if asks[place] and table.survey is not None:
             attempts[place] = tuple(check.attempts(table))
-    return Plan(tuple(checks), tuple(asks), fuse(enumerate(asks), table), unanswerable, misfits, attempts)
+    return Plan(tuple(checks), tuple(asks), table, unanswerable, misfits, attempts, frozenset(of_now))
 
 
 def fuse(asked: Iterable[tuple[int, Sequence[Ask]]], table: CheckedTable) -> tuple[Pass, ...]:

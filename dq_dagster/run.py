@@ -8,10 +8,10 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -19,13 +19,15 @@ from dq_dagster.binding import columns_read, learn_types, refuse_misfits, refuse
 from dq_dagster.checks.base import Check
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.engines import engine_of
-from dq_dagster.engines.base import Engine, Session
+from dq_dagster.engines.base import Engine, NarrowableSession, Session
 from dq_dagster.errors import DqDagsterError, TableUnreadable, some_of
 from dq_dagster.judging import answer, count_quarantined, judge
 from dq_dagster.limits import Limits
+from dq_dagster.memory import PartMemory
 from dq_dagster.outcomes import SEVERITIES, Evaluation, Failure, Outcome, Receipt, failure_of
 from dq_dagster.plan import Plan, explain, make_plan
 from dq_dagster.recipe import Recipe
+from dq_dagster.remembering import Recalled, is_worth_remembering, recollected
 from dq_dagster.surveying import look_at
 from dq_dagster.tables import StoredTable, is_unchanged, open_files, open_table, verify_checksums
 
@@ -36,6 +38,16 @@ class UnknownLevel(DqDagsterError):
     def __init__(self, level: str) -> None:
         self.level = level
         super().__init__(f"there is no fail level {level!r}; choose among {', '.join(SEVERITIES)}")
+
+
+class RememberingUnsupported(DqDagsterError):
+    """Numbers of parts were to be remembered for an engine that cannot ask a table part by part."""
+
+    def __init__(self, engine: str) -> None:
+        self.engine = engine
+        super().__init__(
+            f"the engine {engine} does not ask a table part by part, so nothing of its parts can be remembered; leave remember out"
+        )
 
 
 TableSource = str | os.PathLike[str] | pa.Table
@@ -62,20 +74,25 @@ def evaluate(
     now: dt.datetime | None = None,
     scope: str | None = None,
     files: Sequence[str] | None = None,
+    remember: str | os.PathLike[str] | None = None,
 ) -> Evaluation:
     """Every check of the recipe over the table, in one bounded pass over the rows that metadata cannot answer for.
 
     `table` is a path, a URL that fsspec reads, or a pyarrow Table. `references` maps the recipe's references to paths
     or Tables. `only` names the checks to evaluate, in any case. `now` is the instant that checks of freshness measure
     from (default: the clock's). `scope` is what the outcomes say they cover (default: the table's name). `files` are
-    the part files to read, where they are not all that the folder holds.
+    the part files to read, where they are not all that the folder holds. `remember` is a folder that keeps what was
+    measured of each part of a table of several: the next evaluation reads the parts that are new or changed.
 
     Raises:
         RecipeRefused: a check names a column that is not stored.
         TableUnreadable: the table, or a column that a check reads, cannot be read.
         UnknownCheck: `only` names a check that the recipe does not declare.
+        RememberingUnsupported: the engine cannot ask a table part by part.
     """
-    return _run(recipe, table, engine=engine, references=references, limits=limits, only=only, now=now, scope=scope, files=files)
+    return _run(
+        recipe, table, engine=engine, references=references, limits=limits, only=only, now=now, scope=scope, files=files, remember=remember
+    )
 
 
 def annotate(
@@ -148,21 +165,34 @@ def _run(
     now: dt.datetime | None = None,
     scope: str | None = None,
     files: Sequence[str] | None = None,
+    remember: str | os.PathLike[str] | None = None,
     then: Callable[[Finished], None] | None = None,
 ) -> Evaluation:
     limits = limits or Limits()
     instant = (now or dt.datetime.now(dt.timezone.utc)).astimezone(dt.timezone.utc)
     checks = _selected(recipe, only)
     runner = engine_of(engine)
+    if remember is not None and not runner.chooses:
+        raise RememberingUnsupported(runner.name)
     replaced: list[str] = []
     for _ in range(2):
         checked = _bound(recipe, checks, table, files, references or {}, instant)
         checked.numbered = then is not None
-        evaluation = _evaluated(recipe, checks, checked, runner, limits, scope or recipe.table.name, then)
+        memory = _memory(recipe, checked, remember) if then is None else None
+        evaluation = _evaluated(recipe, checks, checked, runner, limits, scope or recipe.table.name, memory, then)
         replaced = [one.stored.place for one in (checked, *checked.references.values()) if not is_unchanged(one.stored)]
         if not replaced:
+            if memory is not None:
+                memory.keep()
             return evaluation
     raise TableUnreadable(replaced[0], "was replaced while it was being read, twice in a row; check it again when nothing writes to it")
+
+
+def _memory(recipe: Recipe, table: CheckedTable, remember: str | os.PathLike[str] | None) -> PartMemory | None:
+    """What is remembered of the table's parts, where that is wanted and worth it."""
+    if remember is None or not is_worth_remembering(table.stored):
+        return None
+    return PartMemory(remember, name=recipe.table.name, place=[table.stored.root, *sorted(table.stored.within or ())])
 
 
 def explained(
@@ -172,6 +202,7 @@ def explained(
     references: Mapping[str, TableSource] | None = None,
     only: Sequence[str] | None = None,
     files: Sequence[str] | None = None,
+    remember: str | os.PathLike[str] | None = None,
 ) -> str:
     """How `evaluate` would answer the checks, in words and SQL. Reads footers, and the first rows of a large table."""
     checks = _selected(recipe, only)
@@ -179,8 +210,12 @@ def explained(
     engine, limits = engine_of("duckdb"), Limits()
     deadline = time.monotonic() + limits.scan_seconds
     with engine.session(_relations(checked), limits) as session:
+        memory, told = _memory(recipe, checked, remember), list[str]()
+        if memory is not None:
+            plan = _planned(recipe, checks, checked, lambda: session, limits, chooses=False, deadline=deadline)
+            told = recollected(memory, plan, checked, engine.name, _versions(engine)).told()
         plan = _planned(recipe, checks, checked, lambda: session, limits, chooses=engine.chooses, deadline=deadline)
-        return explain(plan, checked, lambda ask: session.numbers(ask.query(checked), deadline=deadline))
+        return "\n".join([*told, explain(plan, checked, lambda ask: session.numbers(ask.query(checked), deadline=deadline))])
 
 
 def _planned(
@@ -290,6 +325,7 @@ def _evaluated(
     engine: Engine,
     limits: Limits,
     scope: str,
+    memory: PartMemory | None,
     then: Callable[[Finished], None] | None,
 ) -> Evaluation:
     started = time.monotonic()
@@ -304,9 +340,16 @@ def _evaluated(
                 opened.append(cleanup.enter_context(engine.session(_relations(table), limits)))
             return opened[0]
 
-        plan = _planned(recipe, checks, table, session, limits, chooses=engine.chooses, deadline=deadline)
-        answers = answer(plan, table, session, limits, deadline=deadline)
+        plan = _planned(recipe, checks, table, session, limits, chooses=engine.chooses and memory is None, deadline=deadline)
+        recalled = Recalled()
+        if memory is not None:
+            plan, recalled, session = _recalled(plan, memory, table, session, engine, limits, deadline=deadline)
+        answers = answer(plan, table, session, limits, deadline=deadline, scanned=recalled.bytes_scanned)
+        answers.numbers.update((place, dict(numbers)) for place, numbers in recalled.numbers.items())
         outcomes = judge(plan, answers, table, session, limits, scope=scope, deadline=deadline)
+        outcomes = tuple(
+            replace(outcome, bytes_scanned=recalled.scanned.get(place, outcome.bytes_scanned)) for place, outcome in enumerate(outcomes)
+        )
         quarantined = count_quarantined(plan, outcomes, table, session, deadline=deadline)
         failure = failure_of(outcomes, quarantined, table.rows, max_rate_ppm=recipe.quarantine.max_rate_ppm if recipe.quarantine else None)
         if then is not None:
@@ -321,9 +364,38 @@ def _evaluated(
         bytes_scanned=answers.bytes_scanned,
         rows=table.rows,
         files=table.stored.files(),
-        versions={"dq_dagster": _package_version(), **engine.versions()},
+        versions=_versions(engine),
+        remembered_parts=recalled.parts - recalled.asked if recalled.numbers else 0,
     )
     return Evaluation(outcomes, receipt, failure, quarantined)
+
+
+def _recalled(
+    plan: Plan, memory: PartMemory, table: CheckedTable, session: Callable[[], Session], engine: Engine, limits: Limits, *, deadline: float
+) -> tuple[Plan, Recalled, Callable[[], Session]]:
+    """What the table's parts settle, the plan for the rest, and the session for it, which presents the whole table again."""
+    ((_, columns), *_) = _relations(table)
+    narrowed: list[NarrowableSession] = []
+
+    def narrowable() -> NarrowableSession:
+        if not narrowed:
+            narrowed.append(cast(NarrowableSession, session()))  # as Engine.chooses promises
+        return narrowed[0]
+
+    def whole() -> Session:
+        if narrowed:
+            narrowed.pop().present(table, columns)
+        return session()
+
+    recalled = recollected(memory, plan, table, engine.name, _versions(engine)).recall(narrowable, columns, limits, deadline=deadline)
+    left = [place for place in plan.reading_rows if place not in recalled.numbers]
+    if left:
+        look_at(table, whole, limits, deadline=deadline, of=frozenset().union(*(plan.checks[place].reads(table) for place in left)))
+    return make_plan(plan.checks, table, settled=recalled.numbers), recalled, whole
+
+
+def _versions(engine: Engine) -> dict[str, str]:
+    return {"dq_dagster": _package_version(), **engine.versions()}
 
 
 def _refuse_unreadable(stored: StoredTable, reads: Iterable[str]) -> None:

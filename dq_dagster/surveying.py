@@ -19,12 +19,17 @@ WORTH_A_LOOK = 100_000
 _TEXTS = 16
 
 
-def look_at(table: CheckedTable, session: Callable[[], Session], limits: Limits, *, deadline: float) -> None:
-    """Gives a table that is large enough its survey. Over the bytes or the time allowed none is taken: the passes say so."""
+def look_at(
+    table: CheckedTable, session: Callable[[], Session], limits: Limits, *, deadline: float, of: frozenset[str] | None = None
+) -> None:
+    """Gives a table that is large enough its survey, `of` some of the columns that are read.
+
+    Over the bytes or the time allowed none is taken: the passes say so.
+    """
     if table.rows < WORTH_A_LOOK or table.stored.bytes_of(table.planned) > limits.scan_bytes:
         return
     table.survey = Survey()
-    names = _text_columns(table)
+    names = [name for name in _text_columns(table) if of is None or name in of]
     if not names:
         return
     try:

@@ -6,7 +6,7 @@ import datetime as dt
 import os
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -82,6 +82,11 @@ class StoredTable:
         """The fsspec file system of a remote table; None for a local one and for one in memory."""
         return self.location.filesystem if self.location else None
 
+    @property
+    def root(self) -> str:
+        """Where a stored table is, in full; empty for one in memory."""
+        return self.location.root if self.location else ""
+
     @cached_property
     def _by_name(self) -> dict[str, StoredColumn]:
         return {column.name: column for column in self.columns}
@@ -138,6 +143,10 @@ class StoredTable:
             held = self.memory.schema.names
             return sum(self.memory.column(at).nbytes for at, name in enumerate(held) if name in distinct)
         return sum(part.statistics.bytes_of(name) for part in self.parts for name in distinct)
+
+    def of_parts(self, parts: Sequence[Part]) -> StoredTable:
+        """The same table, its columns and their types as they are, of which only these parts are there."""
+        return replace(self, parts=tuple(parts), rows=sum(part.rows for part in parts))
 
     def files(self) -> tuple[FileRead, ...]:
         """The files as they were read, for the receipt."""

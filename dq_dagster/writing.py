@@ -1,4 +1,4 @@
-"""Parquet files that are there whole or not at all."""
+"""Files that are there whole or not at all."""
 
 from __future__ import annotations
 
@@ -37,6 +37,19 @@ def parquet_files(targets: Sequence[tuple[str | os.PathLike[str], pa.Schema]]) -
             _sync(name)
             os.chmod(name, 0o666 & ~_umask())
             os.replace(name, target)
+
+
+def replace_file(path: str, content: bytes) -> None:
+    """Writes a file in one step: a reader sees what was there before, or all of this. Raises OSError."""
+    handle, hidden = tempfile.mkstemp(prefix=".dq_dagster-", dir=os.path.dirname(path))
+    try:
+        with open(handle, "wb") as file:
+            file.write(content)
+        os.chmod(hidden, 0o666 & ~_umask())
+        os.replace(hidden, path)
+    except BaseException:
+        _remove(hidden)
+        raise
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:

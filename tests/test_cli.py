@@ -83,6 +83,21 @@ def test_check_explains_its_plan(place):
     assert "SELECT" in out
 
 
+def test_parts_that_are_known_are_not_read_again(place):
+    (place / "parts").mkdir()
+    for number in range(2):
+        numbers = range(number * 50_000, (number + 1) * 50_000)
+        pq.write_table(pa.table({"n": pa.array(numbers, pa.int64())}), place / "parts" / f"{number}.parquet")
+    check = "{check_id: n_unique, kind: key_uniqueness, enforcement: required, columns: [n]}"
+    (place / "parts.yaml").write_text(f"{{recipe: parts, table: {{name: parts}}, checks: [{check}]}}")
+    arguments = ("check", "parts.yaml", "parts", "--remember", "known")
+    for remembered in (0, 2):
+        code, out, _ = run(place, *arguments, "--json")
+        assert (code, json.loads(out)["receipt"]["remembered_parts"]) == (0, remembered)
+    _, out, _ = run(place, *arguments, "--explain")
+    assert out.splitlines()[0] == "2 of 2 parts remembered, the others are asked one by one: N_UNIQUE"
+
+
 def test_budgets_are_options(place):
     code, out, _ = run(place, "check", "strict.yaml", "weather.parquet", "--max-scan-bytes", "1")
     assert code == 0

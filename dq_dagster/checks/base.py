@@ -55,6 +55,20 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Parted:
+    """How a check's numbers follow from numbers of each part of the table, where adding and comparing aggregates does not do.
+
+    `ask` is asked of each part as if it were the table. Where `further` makes another ask of what is known of the part so
+    far, that is asked too, and so on; it may hang on nothing else. `merged` makes the check's numbers of the parts', which
+    come in any order, or None where they do not settle them.
+    """
+
+    ask: Ask
+    merged: Callable[[Sequence[Numbers]], Numbers | None]
+    further: Callable[[Numbers], Ask | None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What a check makes of its numbers. `failed_rows` is None where rows cannot be told apart."""
 
@@ -145,6 +159,10 @@ class Check(Model):
         Asked only of tables that are worth it, on engines that read the rows in one sequence.
         """
         return ()
+
+    def parted(self, table: CheckedTable) -> Parted | None:
+        """How the numbers follow from the parts of the table, for asks over a relation derived from the rows; None: not at all."""
+        return None
 
     def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
         """The verdict on the numbers that the asks brought. Pure. Raises NotEvaluated where they allow none."""

@@ -11,10 +11,12 @@ from pydantic import StrictInt, field_validator
 from sqlglot import exp
 
 from dq_dagster import sql
-from dq_dagster.checks.base import Ask, Attempt, Check, Context, Numbers, Verdict
+from dq_dagster.checks.base import Ask, Attempt, Check, Context, Numbers, Parted, Verdict
 from dq_dagster.checks.bounds import above, below, is_inside, is_number
 from dq_dagster.checks.distinctness import Summary, among_repeats, ways
 from dq_dagster.checks.fields import DECIMAL_TEXT, ColumnRef
+from dq_dagster.checks.part_gaps import parted_gaps
+from dq_dagster.checks.part_keys import parted_key
 from dq_dagster.checks.positions import domain_of, gap_of, neighbours, widest
 from dq_dagster.checks.table import CheckedTable, Value, transported
 from dq_dagster.errors import UnsupportedByEngine
@@ -134,6 +136,9 @@ class KeyUniqueness(CoreCheck):
 
     def attempts(self, table: CheckedTable) -> Sequence[Attempt]:
         return ways(self._values(table), self._summary(table), table, self.reads(table))
+
+    def parted(self, table: CheckedTable) -> Parted | None:
+        return parted_key(self._values(table), self._summary(table), table.relation, self.reads(table), self._repeated(table))
 
     def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
         values = self._values(table)
@@ -340,6 +345,9 @@ class Continuity(CoreCheck):
             nulls = table.null_count(column)
             return () if nulls is not None else (Ask({"nulls": sql.count_where(sql.is_null(column.expression))}, reads),)
         return (Ask(self._measures(domain), reads, over=neighbours(table.relation, column)),)
+
+    def parted(self, table: CheckedTable) -> Parted | None:
+        return parted_gaps(self._column(table), table.relation, self.reads(table))
 
     def _measures(self, domain: str) -> dict[str, exp.Expr]:
         match domain:

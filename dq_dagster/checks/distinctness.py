@@ -61,9 +61,7 @@ def _by_order(values: Sequence[Value], summary: Summary, table: CheckedTable, re
     whether they rise by the key's parts as they are named, or by the first part last. Where they rise but for a few
     rows, runs.py says which keys repeat.
     """
-    orders = [list(range(len(values)))]
-    if len(values) > 1:
-        orders.append([*orders[0][1:], 0])
+    orders = orders_of(values)
     parts = {f"k{place}": value.expression for place, value in enumerate(values)}
     rows = sql.select_from(table.relation, parts)
 
@@ -106,6 +104,12 @@ def _by_order(values: Sequence[Value], summary: Summary, table: CheckedTable, re
 
     first = steps(rows.copy().limit(LOOKED_AT_ROWS), range(len(orders)), _NO_SCAN)
     return Attempt("whether the first rows rise", first, proof, is_look=True)
+
+
+def orders_of(values: Sequence[Value]) -> list[list[int]]:
+    """The orders in which rows are likely to be stored: by the key's parts as they are named, or by the first part last."""
+    named = list(range(len(values)))
+    return [named, [*named[1:], 0]] if len(values) > 1 else [named]
 
 
 @dataclass(frozen=True, slots=True)

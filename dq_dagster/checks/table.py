@@ -102,12 +102,27 @@ class CheckedTable:
         self.relation = relation
         self.grain = tuple(grain)
         self.sensitive = frozenset(sensitive)
-        self.now = now
+        self._now = now
+        self.now_was_asked = 0
         self.references = dict(references or {})
         self.planned = planned
         self.numbered = False
         self.expression_types: dict[str, pa.DataType] = {}
         self.survey: Survey | None = None
+
+    @property
+    def now(self) -> dt.datetime:
+        """The instant that the evaluation began. `now_was_asked` counts: what is built meanwhile is of this evaluation alone."""
+        self.now_was_asked += 1
+        return self._now
+
+    def narrowed(self, stored: StoredTable) -> CheckedTable:
+        """The same table, of which only some parts are there."""
+        narrow = CheckedTable(
+            stored, relation=self.relation, grain=self.grain, sensitive=sorted(self.sensitive), now=self._now, references=self.references
+        )
+        narrow.planned, narrow.expression_types = self.planned, self.expression_types
+        return narrow
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -132,7 +147,7 @@ class CheckedTable:
         written = ref if isinstance(ref, str) else ref.root
         if isinstance(written, str):
             return self._path(written)
-        tree = expressions.resolve(expressions.parse(written.expression), lambda path: self._path(path).expression, now=self.instant())
+        tree = expressions.resolve(expressions.parse(written.expression), lambda path: self._path(path).expression, now=self.instant)
         reads = [self._path(path) for path in expressions.column_paths(expressions.parse(written.expression))]
         kind = self.expression_types.get(written.expression, pa.string())
         return Value(written.expression, exp.paren(tree), kind, None, any(read.is_sensitive for read in reads))

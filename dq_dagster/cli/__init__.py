@@ -107,10 +107,15 @@ def validate(recipe: Path, dialect: str, table_name: str | None) -> None:
 @_recipe_options
 @click.argument("table")
 @_run_options
+@click.option(
+    "--remember", type=click.Path(path_type=Path), metavar="FOLDER", help="Keep what is measured of each part; read new parts only."
+)
 @click.option("--explain", is_flag=True, help="Print the plan and its SQL instead; reads footers alone.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: outcomes and receipt.")
 @_telling_errors
-def check(recipe: Path, dialect: str, table_name: str | None, table: str, explain: bool, as_json: bool, **given: Any) -> None:
+def check(
+    recipe: Path, dialect: str, table_name: str | None, table: str, remember: Path | None, explain: bool, as_json: bool, **given: Any
+) -> None:
     """Evaluate RECIPE over TABLE once, and print every outcome."""
     from dq_dagster import run
     from dq_dagster.cli import printing
@@ -118,10 +123,10 @@ def check(recipe: Path, dialect: str, table_name: str | None, table: str, explai
     loaded = _loaded(recipe, dialect, table_name)
     arguments = _run_arguments(**given)
     if explain:
-        click.echo(run.explained(loaded, table, references=arguments["references"], only=arguments["only"]))
+        click.echo(run.explained(loaded, table, references=arguments["references"], only=arguments["only"], remember=remember))
         return
     with printing.progress(f"checking {table}", quiet=as_json):
-        evaluation = run.evaluate(loaded, table, **arguments)
+        evaluation = run.evaluate(loaded, table, remember=remember, **arguments)
     printing.print_evaluation(evaluation, as_json=as_json)
     sys.exit(FAILED if evaluation.failure else 0)
 

@@ -26,8 +26,8 @@ class DuckDBEngineResource(dg.ConfigurableResource[Any]):
             resources={"dq_engine": DuckDBEngineResource(scan_seconds=300, memory_limit="4GiB")},
         )
 
-    `connection_config` are settings that DuckDB is opened with. The rest are the members of Limits. Every evaluation
-    has a database of its own, in memory; it never touches one of yours.
+    `connection_config` are settings that DuckDB is opened with, `remember` is that of `evaluate`. The rest are the members of
+    Limits. Every evaluation has a database of its own, in memory; it never touches one of yours.
     """
 
     connection_config: dict[str, Any] = Field(default={}, description="Settings that DuckDB is opened with.")
@@ -39,6 +39,10 @@ class DuckDBEngineResource(dg.ConfigurableResource[Any]):
     threads: int | None = Field(default=None, description="How many threads DuckDB uses.")
     verify_checksums: bool = Field(default=False, description="Whether to read checked columns once more and compare page checksums.")
     receipts: str | None = Field(default=None, description="The folder, or the URL, that takes a receipt of every evaluation as JSON.")
+
+    remember: str | None = Field(
+        default=None, description="The folder that keeps what was measured of each part of a table, so that new parts alone are read."
+    )
 
     def limits(self) -> Limits:
         """The budgets that are set here."""
@@ -79,6 +83,11 @@ class EngineBinding:
         raise EngineRefused(
             f"resource '{self.resource_key}' is a {type(resource).__name__}, and checks run on a DuckDBEngineResource or a DuckDBResource"
         )
+
+    def remember_of(self, resources: Any) -> str | None:
+        """Where the deployment keeps what it knows of the parts of tables, if it does."""
+        resource = None if self.resource_key is None else getattr(resources, self.resource_key)
+        return resource.remember if isinstance(resource, DuckDBEngineResource) else None
 
     def receipts_of(self, resources: Any) -> str | None:
         """Where the deployment keeps receipts, if it does."""

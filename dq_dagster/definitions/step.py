@@ -102,6 +102,7 @@ class CheckStep:
             only=[spec.name for spec in specs if spec.name not in self.controls],
             now=now,
             scope=self._scope(partition),
+            remember=self.engine.remember_of(context.resources),
         )
 
     def _controlled(

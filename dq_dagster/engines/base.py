@@ -42,6 +42,14 @@ class Session(Protocol):
         ...
 
 
+class NarrowableSession(Session, Protocol):
+    """A session whose relations can be given other rows while it is open, as a table is asked part by part."""
+
+    def present(self, table: CheckedTable, columns: frozenset[str]) -> None:
+        """Gives the table's relation these rows from here on; they come from files the session was opened with, or from memory."""
+        ...
+
+
 class Engine(Protocol):
     """Something that runs a plan."""
 
@@ -52,7 +60,10 @@ class Engine(Protocol):
 
     @property
     def chooses(self) -> bool:
-        """Whether it reads the rows in one sequence on one machine, so that cheaper ways are worth choosing from."""
+        """Whether it reads the rows in one sequence on one machine, so that cheaper ways are worth choosing from.
+
+        Its sessions are narrowable then.
+        """
         ...
 
     def session(self, tables: Sequence[tuple[CheckedTable, frozenset[str]]], limits: Limits) -> AbstractContextManager[Session]:

@@ -70,10 +70,12 @@ class DuckDBSession:
     def __init__(self, connect: Connect, tables: Sequence[tuple[CheckedTable, frozenset[str]]], limits: Limits, *, spill: str) -> None:
         self._connect = connect
         self._tables = tables
+        self._presented = {table.relation: (table, columns) for table, columns in tables}
         self._limits = limits
         self._spill = spill
         self._open_connection: ExitStack | None = None
         self._known: set[str] = set()
+        self._written: dict[int, tuple[exp.Query, str]] = {}
         self._connection = self._opened()
 
     def _opened(self) -> duckdb.DuckDBPyConnection:
@@ -82,11 +84,15 @@ class DuckDBSession:
         connection = self._open_connection.enter_context(self._connect())
         self._open_connection.callback(connection.close)
         configure(connection, self._limits, spill=self._spill)
-        lines = [_view(connection, table, columns) for table, columns in self._tables]
+        lines = [_view(connection, table, columns) for table, columns in self._presented.values()]
         _lock(connection, [part for table, _ in self._tables for part in table.stored.parts])
         for line in lines:
             connection.execute(line)
         return connection
+
+    def present(self, table: CheckedTable, columns: frozenset[str]) -> None:
+        self._presented[table.relation] = (table, columns)
+        self._connection.execute(_view(self._connection, table, columns))
 
     def close(self) -> None:
         """Closes the connection; also where the body that opened it has raised."""
@@ -150,7 +156,9 @@ class DuckDBSession:
 
     def _text(self, query: exp.Query) -> str:
         """The query as DuckDB reads it; the judgements in Python that it calls are made known first, each costs a millisecond."""
-        written = query.sql("duckdb")
+        if id(query) not in self._written:  # a table that is asked part by part is asked the same, often
+            self._written[id(query)] = query, query.sql("duckdb")
+        written = self._written[id(query)][1]
         for name in functions.called_in(written):
             if name not in self._known:
                 judge = functions.over_batches(functions.judgements()[name])
@@ -210,14 +218,14 @@ def _view(connection: duckdb.DuckDBPyConnection, table: CheckedTable, columns: f
         connection.register(f"arrow_{table.relation}", ArrowRows(stored, wanted))
         presented = {f"p{place}": table.names[column.name] for place, column in enumerate(wanted)} | {ROW_NUMBER: table.row_number}
         columns_sql = ", ".join(f"{_quoted(arrow)} AS {_quoted(name)}" for arrow, name in presented.items())
-        return f"CREATE TEMP VIEW {_quoted(table.relation)} AS SELECT {columns_sql} FROM {_quoted(f'arrow_{table.relation}')}"
+        return f"CREATE OR REPLACE TEMP VIEW {_quoted(table.relation)} AS SELECT {columns_sql} FROM {_quoted(f'arrow_{table.relation}')}"
     if stored.filesystem is not None:
         connection.register_filesystem(stored.filesystem)
     groups: dict[pa.Schema, list[Part]] = {}
     for part in stored.parts:
         groups.setdefault(part.schema.remove_metadata(), []).append(part)
     selects = [_select(connection, table, wanted, schema, parts) for schema, parts in groups.items()]
-    return f"CREATE TEMP VIEW {_quoted(table.relation)} AS {' UNION ALL '.join(selects)}"
+    return f"CREATE OR REPLACE TEMP VIEW {_quoted(table.relation)} AS {' UNION ALL '.join(selects)}"
 
 
 def _select(

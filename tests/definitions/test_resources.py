@@ -13,10 +13,11 @@ import pytest
 from dagster_duckdb import DuckDBResource
 
 from dq_dagster.definitions.factory import build_recipe_checks
+from dq_dagster.definitions.receipts import read_receipts
 from dq_dagster.definitions.refusals import EngineRefused
 from dq_dagster.definitions.resources import DuckDBEngineResource
 from dq_dagster.limits import Limits
-from tests.definitions.warehouse import evaluations, figure, passed, recipe, rows, run, unique
+from tests.definitions.warehouse import evaluations, figure, passed, recipe, rows, run, unique, write
 
 OWN = recipe(unique(), rows(1))
 
@@ -98,3 +99,17 @@ def test_what_is_no_engine_is_refused(engine: Any, resources: dict[str, Any], tm
     failure = result.failure_data_for_node("check_orders")
     assert failure is not None
     assert "resource 'io_manager' is a ParquetIOManager, and checks run on a DuckDBEngineResource or a DuckDBResource" in str(failure.error)
+
+
+def test_a_deployment_keeps_what_it_knows_of_parts_in_one_place(tmp_path: Path):
+    for number in range(3):
+        write(tmp_path / "parts" / f"{number}.parquet", id=pa.array(range(number * 50_000, (number + 1) * 50_000), pa.int64()))
+
+    @dg.asset
+    def nothing() -> None: ...
+
+    engine = DuckDBEngineResource(remember=str(tmp_path / "known"), receipts=str(tmp_path / "receipts"))
+    checks = build_recipe_checks(asset=nothing, recipe=OWN, path=tmp_path / "parts", engine=engine)
+    for _ in range(2):
+        assert passed(run([nothing, *checks], tmp_path / "store")) == {"id_u": True, "n": True}
+    assert sorted(receipt["remembered_parts"] for receipt in read_receipts(str(tmp_path / "receipts"))) == [0, 3]
