@@ -20,6 +20,7 @@ from sqlglot import exp
 from dq_dagster import sql
 from dq_dagster.checks import functions
 from dq_dagster.checks.base import Ask, Numbers, Parted
+from dq_dagster.checks.shapes import RowCheck
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.engines.base import EngineStumbled, NarrowableSession
 from dq_dagster.errors import MemoryBudgetExceeded, NotEvaluated, TimeBudgetExceeded
@@ -142,12 +143,12 @@ class Recollection:
                     asking.look([self._parts[identity] for identity in unknown], limits, read)
                 for identity, ways in unknown.items():
                     asking.ask(identity, self._parts[identity], ways)
-        except TimeBudgetExceeded:
-            pass
+        except (TimeBudgetExceeded, MemoryBudgetExceeded, EngineStumbled):
+            pass  # what is known by now stays; the ordinary way tells of the budget, or of the part that cannot be opened
         for way in self.ways:
             if way.rows is not None:
                 self._memory.remember(way.fingerprint, way.rows)
-        complete = [way for way in self.ways if way.rows is not None and way.rows.num_rows == len(self._parts)]
+        complete = [way for way in self.ways if way.rows is not None and sorted(way.rows.column(PART).to_pylist()) == sorted(self._parts)]
         numbers = {**_merged_by_checks(complete), **_merged_by_engine(complete, self._table, session, deadline=deadline)}
         return Recalled(numbers, {place: scanned[place] for place in numbers}, total, len(unknown), len(self._parts))
 
@@ -231,9 +232,15 @@ class _Asking:
         """The ask as the look has it: of distinct values, or by a shape. It brings the same numbers."""
         if self._looked.survey is None:
             return how.partials
+        check = self._plan.checks[place]
+        is_by_row = isinstance(check, RowCheck) and _texts(check.asks_of_rows(self._table)) == _texts(self._plan.asks[place])
         self._table.survey = self._looked.survey
-        try:
-            chosen = merging(self._plan.checks[place].asks(self._table), self._table, prefix=f"p{place}_")
+        try:  # by rows, and not by the bad rows alone, which would bring examples of each part
+            if isinstance(check, RowCheck) and is_by_row:
+                asks = [_doubting(ask, check.doubtful_row(self._table)) for ask in check.asks_of_rows(self._table)]
+            else:
+                asks = check.asks(self._table)
+            chosen = merging(asks, self._table, prefix=f"p{place}_")
         finally:
             self._table.survey = None
         ask = how.partials if chosen is None or chosen.partials.numbers.keys() != how.partials.numbers.keys() else chosen.partials
@@ -302,6 +309,19 @@ def _fingerprint(how: Merging | Parted, table: CheckedTable, about: Sequence[str
 def _hold_text(names: frozenset[str], table: CheckedTable) -> bool:
     """Whether a look at the first rows could show a cheaper way."""
     return any(pa.types.is_string(column.type) for column in table.stored.columns if column.name in names)
+
+
+def _doubting(ask: Ask, doubtful: exp.Expr | None) -> Ask:
+    """The ask of rows that judges the doubtful ones alone: every bad row is one."""
+    failed = ask.numbers.get("failed")
+    if doubtful is None or not isinstance(failed, exp.Filter):
+        return ask
+    judged = exp.Case(ifs=[exp.If(this=doubtful.copy(), true=failed.expression.this.copy())], default=exp.false())
+    return Ask({**ask.numbers, "failed": sql.count_where(judged)}, ask.reads)
+
+
+def _texts(asks: Sequence[Ask]) -> list[tuple[str, str]]:
+    return [(name, number.sql("duckdb")) for ask in asks for name, number in ask.numbers.items()]
 
 
 def _typed(table: CheckedTable, names: frozenset[str]) -> list[list[str]]:

@@ -19,7 +19,7 @@ from dq_dagster.binding import columns_read, learn_types, refuse_misfits, refuse
 from dq_dagster.checks.base import Check
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.engines import engine_of
-from dq_dagster.engines.base import Engine, NarrowableSession, Session
+from dq_dagster.engines.base import Engine, EngineStumbled, NarrowableSession, Session
 from dq_dagster.errors import DqDagsterError, TableUnreadable, some_of
 from dq_dagster.judging import answer, count_quarantined, judge
 from dq_dagster.limits import Limits
@@ -384,7 +384,11 @@ def _recalled(
 
     def whole() -> Session:
         if narrowed:
-            narrowed.pop().present(table, columns)
+            try:
+                narrowed.pop().present(table, columns)
+            except EngineStumbled as error:
+                told = "was replaced while it was being read; check it again when nothing writes to it"
+                raise TableUnreadable(table.stored.place, told) from error
         return session()
 
     recalled = recollected(memory, plan, table, engine.name, _versions(engine)).recall(narrowable, columns, limits, deadline=deadline)

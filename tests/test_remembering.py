@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from dq_dagster import Limits, Recipe, evaluate, remembering, surveying
 from dq_dagster.engines.duckdb import DuckDBEngine
-from dq_dagster.errors import DqDagsterError
+from dq_dagster.errors import DqDagsterError, TableUnreadable
 from dq_dagster.memory import MemoryUnusable
 from dq_dagster.outcomes import Evaluation
 from dq_dagster.run import RememberingUnsupported, explained
@@ -205,6 +205,16 @@ def test_a_part_that_was_rewritten_alike_is_read_again(check, tmp_path):
     assert told(again) == told(evaluate(recipe, tmp_path / "t")) != told(before)
 
 
+def test_json_is_told_by_shape_in_a_part_too(tmp_path):
+    good, bad = '{"v": 1}', ['{"v": 1, "v": 2}', "{", '{"v": NaN}']
+    for number, texts in enumerate([[good] * 30, [good] * 20 + bad, [None, good, "7"]]):
+        write(tmp_path / "t", number, range(len(texts)), s=pa.array(texts))
+    recipe = recipe_of([{"kind": "is_valid_json", "column": "s"}, {"kind": "is_valid_json", "column": "s", "filter": "i < 21"}])
+    remembered = [evaluate(recipe, tmp_path / "t", remember=tmp_path / "memory") for _ in range(2)]
+    assert [one.failed_rows for one in remembered[0].outcomes] == [3, 1]
+    assert [told(one) for one in remembered] == [told(evaluate(recipe, tmp_path / "t"))] * 2
+
+
 def test_a_changed_recipe_uses_nothing_of_the_old_one(tmp_path):
     for number in range(3):
         write(tmp_path / "t", number, [number], **floats([2.0]))
@@ -359,6 +369,29 @@ def test_only_what_is_read_counts_against_the_budget(tmp_path):
     limits = Limits(scan_bytes=whole // 2)
     assert evaluate(recipe, tmp_path / "t", limits=limits).outcomes[0].status == "not_evaluated"
     assert evaluate(recipe, tmp_path / "t", limits=limits, remember=tmp_path / "memory").outcomes[0].status == "passed"
+
+
+def test_a_damaged_part_is_named_as_ever_and_nothing_is_kept_of_it(tmp_path):
+    for number in range(3):
+        write(tmp_path / "t", number, list(range(number * 1_000, number * 1_000 + 900)), **floats([1.0] * 900))
+    path = tmp_path / "t" / "part-1.parquet"
+    content = path.read_bytes()
+    path.write_bytes(content[:40] + bytes(byte ^ 0xFF for byte in content[40:200]) + content[200:])
+    recipe = recipe_of([KEY])
+    with pytest.raises(TableUnreadable) as plainly:
+        evaluate(recipe, tmp_path / "t")
+    with pytest.raises(TableUnreadable) as remembering_:
+        evaluate(recipe, tmp_path / "t", remember=tmp_path / "memory")
+    assert str(remembering_.value) == str(plainly.value)
+    assert not (tmp_path / "memory").exists()
+
+
+def test_instants_without_end_are_left_to_the_whole_table(tmp_path):
+    endless = pa.array([2**63 - 1], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    for number in range(2):
+        write(tmp_path / "t", number, [number], t=endless)
+    recipe = recipe_of([{"kind": "key_uniqueness", "columns": ["i", "t"]}])
+    assert found(recipe, tmp_path / "t", remember=tmp_path / "memory") == found(recipe, tmp_path / "t")
 
 
 def test_a_time_budget_leaves_no_verdict(tmp_path):

@@ -11,9 +11,10 @@ from pydantic import Field
 from sqlglot import exp
 
 from dq_dagster import sql
-from dq_dagster.checks.base import Ask, Attempt
+from dq_dagster.checks.base import Ask, Attempt, Parted
 from dq_dagster.checks.distinctness import Summary, among_repeats, ways
 from dq_dagster.checks.fields import ColumnRef
+from dq_dagster.checks.part_keys import parted_key
 from dq_dagster.checks.shapes import GroupCheck
 from dq_dagster.checks.table import CheckedTable, Value
 
@@ -67,6 +68,12 @@ class IsUnique(GroupCheck):
             return ()
         parts = [sql.column(f"k{place}") for place in range(len(values))]
         return ways(values, self._summary(sql.all_of(self._can_repeat(parts) or [exp.true()])), table, self.reads(table))
+
+    def parted(self, table: CheckedTable) -> Parted | None:
+        if self.filter is not None:
+            return None
+        repeated = super().groups(table).having(sql.count_rows() > 1)
+        return parted_key(self._values(table), self._summary(sql.column("bad")), table.relation, self.reads(table), repeated)
 
     def _summary(self, is_bad: exp.Expr) -> Summary:
         aggregates = {"failed": sql.where(sql.call("sum", sql.column("n")), is_bad), "bad_groups": sql.count_where(is_bad)}

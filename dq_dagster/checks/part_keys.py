@@ -86,6 +86,8 @@ def _is_apart(parts: Sequence[Numbers], at: int) -> bool:
             return False
         if found[f"first{at}"] is not None:  # a part without rows has no range
             ranges.append((_members(found[f"first{at}"]), _members(found[f"last{at}"])))
+    if any(None in end for ends in ranges for end in ends):  # a value that has no place in an order, such as an infinite instant
+        return False
     ranges.sort()
     return all(before[1] < after[0] for before, after in itertools.pairwise(ranges))
 

@@ -46,7 +46,10 @@ class NarrowableSession(Session, Protocol):
     """A session whose relations can be given other rows while it is open, as a table is asked part by part."""
 
     def present(self, table: CheckedTable, columns: frozenset[str]) -> None:
-        """Gives the table's relation these rows from here on; they come from files the session was opened with, or from memory."""
+        """Gives the table's relation these rows from here on; they come from files the session was opened with, or from memory.
+
+        Raises MemoryBudgetExceeded, EngineStumbled.
+        """
         ...
 
 

@@ -91,8 +91,11 @@ class DuckDBSession:
         return connection
 
     def present(self, table: CheckedTable, columns: frozenset[str]) -> None:
+        try:
+            self._connection.execute(_view(self._connection, table, columns))
+        except duckdb.Error as error:
+            self._recover(error)
         self._presented[table.relation] = (table, columns)
-        self._connection.execute(_view(self._connection, table, columns))
 
     def close(self) -> None:
         """Closes the connection; also where the body that opened it has raised."""
