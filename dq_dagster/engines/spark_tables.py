@@ -160,7 +160,9 @@ def _with_keys(spark: Any, rows: Any, table: CheckedTable, keyed: Sequence[Store
     ]
     ddl = ", ".join([f"{quoted(_FILE)} STRING", f"{quoted(_FIRST_ROW)} BIGINT", *(f"{quoted(name)} STRING" for name in kinds)])
     keys = spark.createDataFrame(listed, ddl)
-    keys = keys.select(quoted(_FILE), quoted(_FIRST_ROW), *(F.col(quoted(name)).cast(spark_type(kind)).alias(name) for name, kind in kinds.items()))
+    keys = keys.select(
+        quoted(_FILE), quoted(_FIRST_ROW), *(F.col(quoted(name)).cast(spark_type(kind)).alias(name) for name, kind in kinds.items())
+    )
     tail = F.regexp_replace(F.col(quoted(_FILE)), r"^[A-Za-z0-9+.-]+:/+", "")
     return rows.withColumn(_FILE, tail).join(F.broadcast(keys), on=_FILE, how="inner")
 
