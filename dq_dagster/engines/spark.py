@@ -19,7 +19,7 @@ from decimal import Decimal
 from functools import lru_cache
 from importlib.metadata import version
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 from sqlglot import exp
@@ -57,7 +57,7 @@ _SETTINGS = {
 }
 _OUT_OF_MEMORY = ("OutOfMemoryError", "UNABLE_TO_ACQUIRE_MEMORY", "maxResultSize")
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-_INTERRUPT_AGAIN_SECONDS = 0.25
+_CANCEL_AGAIN_SECONDS = 0.25
 _BATCH_ROWS = 65_536
 _Answer = TypeVar("_Answer")
 
@@ -153,6 +153,7 @@ class SparkSession:
         self._mark = f"dq_{uuid.uuid4().hex[:12]}"
         self._views = {table.relation: f"{self._mark}_{place}" for place, (table, _) in enumerate(tables)}
         self._kinds = {table.relation: _kinds_of(table) for table, _ in tables}
+        self._tags = _tags_of(spark)
         self._registered: dict[str, str] = {}
 
     def open(self) -> None:
@@ -212,22 +213,21 @@ class SparkSession:
         return spark_text(query, self._kinds, self._views, frozenset(self._registered))
 
     def _run(self, action: Callable[[], _Answer], deadline: float) -> _Answer:
-        """Does the action; interrupts it at the deadline, and turns Spark's errors into ours."""
+        """Does the action; cancels its jobs at the deadline, and turns Spark's errors into ours."""
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeBudgetExceeded(seconds=self._limits.scan_seconds)
         done, expired = threading.Event(), threading.Event()
-        tag = f"{self._mark}_{uuid.uuid4().hex[:8]}"
 
         def interrupt() -> None:
             if done.wait(left):
                 return
             expired.set()
-            self._spark.interruptTag(tag)
-            while not done.wait(_INTERRUPT_AGAIN_SECONDS):  # an action has several jobs, and the next may start after this
-                self._spark.interruptTag(tag)
+            self._tags.cancel(self._mark)
+            while not done.wait(_CANCEL_AGAIN_SECONDS):  # an action has several jobs, and the next may start after this
+                self._tags.cancel(self._mark)
 
-        self._spark.addTag(tag)
+        self._tags.add(self._mark)
         watch = threading.Thread(target=interrupt, daemon=True)
         watch.start()
         try:
@@ -240,7 +240,23 @@ class SparkSession:
         finally:
             done.set()
             watch.join()
-            self._spark.removeTag(tag)
+            self._tags.remove(self._mark)
+
+
+class _Tags(NamedTuple):
+    """How a session's jobs are marked, and cancelled by their mark; the user's own job group stays what it is."""
+
+    add: Callable[[str], None]
+    remove: Callable[[str], None]
+    cancel: Callable[[str], Any]
+
+
+def _tags_of(spark: Any) -> _Tags:
+    """The context's tags where there is one: the session's own are known to the thread alone that added them."""
+    context = getattr(spark, "sparkContext", None)
+    if context is None:  # Spark Connect
+        return _Tags(spark.addTag, spark.removeTag, spark.interruptTag)
+    return _Tags(context.addJobTag, context.removeJobTag, context.cancelJobsWithTag)
 
 
 def _translated(error: Exception) -> Exception:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dq_dagster import run
@@ -20,7 +21,7 @@ from dq_dagster.recipe import Recipe
 from tests.local_spark import spark_engine
 
 if TYPE_CHECKING:
-    from tests.checks.cases import Case
+    from tests.checks.cases import Case, Rows
 
 # Where Spark answers otherwise than DuckDB, and why that is right or cannot be helped.
 DIFFERENCES = {
@@ -44,12 +45,12 @@ class Together:
 
     cases: Sequence[Case]
     found: dict[tuple[int, str], Found] = field(default_factory=dict)
+    groups: dict[tuple[Any, ...], list[Case]] = field(default_factory=dict)
 
     def of(self, case: Case, engine: str) -> Found:
         """What the case finds on the engine, `spark` or `duckdb`."""
         if (id(case), engine) not in self.found:
-            alike = [other for other in self.cases if _key(other) == _key(case)][:_MOST_TOGETHER] if _is_sociable(case) else []
-            members = alike if any(other is case for other in alike) else [case]
+            members = self._alike(case) if _is_sociable(case) else [case]
             try:
                 found = _found(members, engine)
             except RecipeRefused as refusal:
@@ -59,6 +60,15 @@ class Together:
                     members, found = [case], _alone(case, engine)
             self.found.update({(id(member), engine): one for member, one in zip(members, found, strict=True)})
         return self.found[id(case), engine]
+
+    def _alike(self, case: Case) -> list[Case]:
+        """The cases over the same rows, this one among them."""
+        if not self.groups:
+            for other in filter(_is_sociable, self.cases):
+                self.groups.setdefault(_key(other), []).append(other)
+        alike = self.groups[_key(case)]
+        place = next(place for place, other in enumerate(alike) if other is case) // _MOST_TOGETHER * _MOST_TOGETHER
+        return alike[place : place + _MOST_TOGETHER]
 
 
 def _alone(case: Case, engine: str) -> list[Found]:
@@ -73,11 +83,19 @@ def _is_sociable(case: Case) -> bool:
 
 
 def _key(case: Case) -> tuple[Any, ...]:
+    references = tuple((name, _content(rows)) for name, rows in case.references.items())
+    return (_content(case.rows), references, repr(case.table), case.now)
+
+
+def _content(rows: Rows) -> bytes:
+    """The rows and their types as one text of bytes."""
     from tests.checks.cases import arrow
 
-    table = arrow(case.rows)
-    references = {name: (str(arrow(rows).schema), repr(arrow(rows).to_pylist())) for name, rows in case.references.items()}
-    return (_is_sociable(case), str(table.schema), repr(table.to_pylist()), repr(references), repr(case.table), case.now)
+    table = arrow(rows)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue().to_pybytes()
 
 
 def _found(cases: Sequence[Case], engine: str) -> list[Found]:

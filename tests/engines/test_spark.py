@@ -55,14 +55,14 @@ def test_the_sessions_settings_and_views_are_as_before_also_after_an_error(tmp_p
 
     def stop_inside() -> None:
         with engine.session([(table, frozenset({"x"}))], Limits()):
-            assert len(spark.catalog.listTables()) == 1
+            assert spark.sql("SHOW VIEWS").count() == 1
             assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         stop_inside()
     assert dict(spark.conf.getAll) == before
-    assert spark.catalog.listTables() == []
+    assert spark.sql("SHOW VIEWS").count() == 0
     for name in ("spark.sql.caseSensitive", "spark.sql.session.timeZone"):
         spark.conf.unset(name)
 
@@ -77,7 +77,7 @@ def test_an_engine_is_found_by_its_name(tmp_path):
 
 
 def test_a_query_is_cancelled_at_its_deadline(tmp_path):
-    pq.write_table(pa.table({"x": list(range(3000))}), tmp_path / "t.parquet")
+    pq.write_table(pa.table({"x": list(range(600))}), tmp_path / "t.parquet")
     engine = spark_engine()
     table = CheckedTable(open_table(str(tmp_path / "t.parquet")), now=dt.datetime.now(dt.timezone.utc))
     pairs = parse_query('SELECT count(*) AS n FROM "rows" AS a, "rows" AS b, "rows" AS c WHERE a."x" + b."x" * c."x" % 7 = 3')
@@ -85,7 +85,7 @@ def test_a_query_is_cancelled_at_its_deadline(tmp_path):
         started = time.monotonic()
         with pytest.raises(TimeBudgetExceeded):
             session.numbers(pairs, deadline=started + 1)
-        assert time.monotonic() - started < 20
+        assert time.monotonic() - started < 5
         with pytest.raises(TimeBudgetExceeded):
             session.numbers(pairs, deadline=time.monotonic() - 1)
 
