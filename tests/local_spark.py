@@ -16,6 +16,8 @@ from dq_dagster.outcomes import Outcome
 
 CONF = {
     "spark.driver.memory": "1g",
+    # Half a minute of CPU is not worth compiling well.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",

@@ -17,7 +17,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 from functools import lru_cache
-from importlib.metadata import version
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -27,6 +26,7 @@ from sqlglot import exp
 from dq_dagster import sql
 from dq_dagster.checks import functions
 from dq_dagster.checks.table import CheckedTable
+from dq_dagster.engines.arrow_rows import needs_arrow
 from dq_dagster.engines.base import EngineStumbled, Session
 from dq_dagster.engines.spark_functions import spark_text
 from dq_dagster.engines.spark_kinds import Kinds, is_nano
@@ -38,6 +38,8 @@ from dq_dagster.limits import Limits
 _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
+    # One query is one job, where each step of an adaptive one is a job of its own.
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.groupByOrdinal": "true",
@@ -56,6 +58,7 @@ _SETTINGS = {
     "spark.sql.files.ignoreMissingFiles": "false",
 }
 _OUT_OF_MEMORY = ("OutOfMemoryError", "UNABLE_TO_ACQUIRE_MEMORY", "maxResultSize")
+_RAISERS = frozenset({"pyspark", "py4j", "grpc"})
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _CANCEL_AGAIN_SECONDS = 0.25
 _BATCH_ROWS = 65_536
@@ -76,12 +79,27 @@ def _pyspark() -> Any:
         raise SparkMissing from error
 
 
+class SparkElsewhere(DqDagsterError):
+    """A session was asked for in one place, and this process has one in another."""
+
+    def __init__(self, *, wanted: str, found: str) -> None:
+        self.wanted = wanted
+        self.found = found
+        super().__init__(
+            f"Spark was to run on {wanted}, and this process has a session on {found} already, of which there can be one only; "
+            "stop that session first, or hand it over as SparkEngine(session)"
+        )
+
+
 class SparkEngine:
     """Runs plans on Spark SQL.
 
-    `session` is a SparkSession to use, classic or Connect; else `remote` is an address to connect to, such as
-    `sc://host:15002`; else a local session is started. `conf` are settings of a session that is started here. Raises
-    SparkMissing where pyspark is not installed.
+    `session` is a SparkSession to use, classic or Connect, such as the `spark_session` of dagster-pyspark's resource. Else
+    `remote` says where to open one: `sc://host:15002` for Spark Connect, `spark://host:7077` for a cluster, `local[2]` for
+    this machine; and where it says nothing, the session that is active is used, or a local one on all cores. `conf` are
+    settings of a session that is opened here, which stays open for what comes next.
+
+    Raises SparkMissing where pyspark is not installed, SparkElsewhere where this process has a session in another place.
     """
 
     name = "spark"
@@ -89,31 +107,19 @@ class SparkEngine:
 
     def __init__(self, session: Any = None, *, remote: str | None = None, conf: Mapping[str, str] | None = None) -> None:
         _pyspark()
-        self._given = session
+        self._session = session
         self._remote = remote
         self._conf = dict(conf or {})
 
     @property
     def spark(self) -> Any:
-        """The session that queries run on, started when it is first asked for."""
-        if self._given is None:
-            self._given = self._started()
-        return self._given
-
-    def _started(self) -> Any:
-        builder = _pyspark().SparkSession.builder
-        if self._remote is not None:
-            builder = builder.remote(self._remote)
-        else:
-            # Else the workers are whatever `python3` is on the path, which need not have this package.
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            builder = builder.master("local[*]").appName("dq_dagster").config("spark.ui.enabled", "false")
-        for name, value in self._conf.items():
-            builder = builder.config(name, value)
-        return builder.getOrCreate()
+        """The session that queries run on, opened when it is first asked for."""
+        if self._session is None:
+            self._session = _opened(self._remote, self._conf)
+        return self._session
 
     def versions(self) -> Mapping[str, str]:
-        return {"spark": str(self.spark.version), "pyspark": version("pyspark"), "pyarrow": pa.__version__}
+        return {"spark": str(self.spark.version), "pyspark": _pyspark_version(), "pyarrow": pa.__version__}
 
     @contextmanager
     def session(self, tables: Sequence[tuple[CheckedTable, frozenset[str]]], limits: Limits) -> Generator[Session, None, None]:
@@ -126,21 +132,77 @@ class SparkEngine:
             yield session
 
 
+def _opened(remote: str | None, conf: Mapping[str, str]) -> Any:
+    sessions = _pyspark().SparkSession
+    if remote is None and not conf and (active := sessions.getActiveSession()) is not None:
+        return active
+    builder = sessions.builder
+    if remote is not None and remote.startswith("sc://"):
+        settings = dict(conf)
+        builder = builder.remote(remote)
+    else:
+        master = remote or "local[*]"
+        if master.startswith("local"):
+            # Else the workers are whatever `python3` is on the path, which need not have this package.
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # What Spark logs of a failed task may quote a cell.
+        settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF", **conf}
+        builder = builder.master(master).appName("dq_dagster")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    context = _context_of(spark)
+    if context is not None and remote is not None and context.master != remote:
+        raise SparkElsewhere(wanted=remote, found=context.master)
+    return spark
+
+
+def _context_of(spark: Any) -> Any:
+    """The session's SparkContext; None over Spark Connect, which has none."""
+    return getattr(spark, "sparkContext", None)
+
+
+def _pyspark_version() -> str:
+    return str(importlib.import_module("pyspark").__version__)
+
+
+_settings_lock = threading.Lock()
+# By session: how many evaluations hold its settings, and what they were before the first.
+_held: dict[str, tuple[int, dict[str, str | None]]] = {}
+
+
 @contextmanager
 def _settings(spark: Any) -> Generator[None, None, None]:
-    """The settings that the answers need, for as long as the body runs."""
-    before = {name: spark.conf.get(name, None) for name in _SETTINGS}
+    """The settings that the answers need, for as long as the body runs; the last to leave puts back what was before."""
+    session = _identity_of(spark)
+    with _settings_lock:
+        holders, before = _held.get(session, (0, {}))
+        if not holders:
+            before = {name: spark.conf.get(name, None) for name in _SETTINGS}
+            _set(spark, _SETTINGS)
+        _held[session] = holders + 1, before
     try:
-        for name, value in _SETTINGS.items():
-            if before[name] != value:
-                spark.conf.set(name, value)
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                spark.conf.unset(name)
-            elif value != _SETTINGS[name]:
-                spark.conf.set(name, value)
+        with _settings_lock:
+            holders, before = _held.pop(session)
+            if holders > 1:
+                _held[session] = holders - 1, before
+            else:
+                _set(spark, before)
+
+
+def _identity_of(spark: Any) -> str:
+    """What tells a session from others; Python may hold one by several objects."""
+    return str(spark.session_id if _context_of(spark) is None else spark._jsparkSession.sessionUUID())
+
+
+def _set(spark: Any, settings: Mapping[str, str | None]) -> None:
+    for name, value in settings.items():
+        if value is None:
+            spark.conf.unset(name)
+        elif spark.conf.get(name) != value:  # to set what is so by default would bring Spark's notice of what it has deprecated
+            spark.conf.set(name, value)
 
 
 class SparkSession:
@@ -152,7 +214,7 @@ class SparkSession:
         self._limits = limits
         self._mark = f"dq_{uuid.uuid4().hex[:12]}"
         self._views = {table.relation: f"{self._mark}_{place}" for place, (table, _) in enumerate(tables)}
-        self._kinds = {table.relation: _kinds_of(table) for table, _ in tables}
+        self._kinds = {table.relation: _kinds_of(table, columns) for table, columns in tables}
         self._tags = _tags_of(spark)
         self._registered: dict[str, str] = {}
 
@@ -171,14 +233,14 @@ class SparkSession:
 
     def numbers(self, query: exp.Query, *, deadline: float) -> dict[str, Any]:
         text = self._text(query)
-        rows = self._run(lambda: self._spark.sql(text).collect(), deadline)
-        (row,) = rows
+        (row,) = self._run(lambda: self._spark.sql(text).collect(), deadline)
         return {name: _as_python(value) for name, value in zip(row.__fields__, row, strict=True)}
 
     def batches(self, query: exp.Query, *, deadline: float) -> Iterator[pa.RecordBatch]:
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        frame = self._spark.sql(self._text(query))
+        text = self._text(query)
+        frame = self._run(lambda: self._spark.sql(text), deadline)
         schema = to_arrow_schema(frame.schema)
         rows = self._run(lambda: frame.toLocalIterator(), deadline)
         while taken := self._run(lambda: list(islice(rows, _BATCH_ROWS)), deadline):
@@ -186,7 +248,6 @@ class SparkSession:
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def type_of(self, expression: exp.Expr, relation: str) -> pa.DataType:
-        from pyspark.errors import AnalysisException
         from pyspark.sql.pandas.types import to_arrow_type
 
         query = sql.select_from(relation, {"x": expression})
@@ -200,17 +261,17 @@ class SparkSession:
         try:
             with _unlogged():
                 kind = to_arrow_type(self._spark.sql(text).schema[0].dataType)
-        except AnalysisException as error:
-            raise EngineStumbled(SPARK, type(error).__name__) from error
+        except Exception as error:
+            raise _translated(error) from error
         return pa.int64() if known == pa.int64() and pa.types.is_integer(kind) else kind
 
     def _text(self, query: exp.Query) -> str:
         """The query as Spark reads it; the judgements in Python that it calls are made known first."""
         for name in functions.called_in(query.sql("duckdb")):
             if name not in self._registered:
-                self._registered[name] = name
-                self._spark.udf.register(name, _over_rows(name), "boolean")
-        return spark_text(query, self._kinds, self._views, frozenset(self._registered))
+                self._spark.udf.register(f"{self._mark}_{name}", _over_rows(name), "boolean")
+                self._registered[name] = f"{self._mark}_{name}"
+        return spark_text(query, self._kinds, self._views, self._registered)
 
     def _run(self, action: Callable[[], _Answer], deadline: float) -> _Answer:
         """Does the action; cancels its jobs at the deadline, and turns Spark's errors into ours."""
@@ -253,24 +314,24 @@ class _Tags(NamedTuple):
 
 def _tags_of(spark: Any) -> _Tags:
     """The context's tags where there is one: the session's own are known to the thread alone that added them."""
-    context = getattr(spark, "sparkContext", None)
-    if context is None:  # Spark Connect
+    context = _context_of(spark)
+    if context is None:
         return _Tags(spark.addTag, spark.removeTag, spark.interruptTag)
     return _Tags(context.addJobTag, context.removeJobTag, context.cancelJobsWithTag)
 
 
 def _translated(error: Exception) -> Exception:
-    """Spark's error as ours. What points at a fault of our own SQL, or is no error of Spark's, stays what it is."""
-    from py4j.protocol import Py4JError, Py4JJavaError
-    from pyspark.errors import AnalysisException, ParseException, PySparkException
-
-    if isinstance(error, AnalysisException | ParseException) or not isinstance(error, PySparkException | Py4JError):
+    """Spark's error as ours, by its name alone: its text may quote a cell. What is no error of Spark's stays what it is."""
+    if not any(kind.__module__.partition(".")[0] in _RAISERS for kind in type(error).__mro__):
         return error
     if any(sign in str(error) for sign in _OUT_OF_MEMORY):
-        return MemoryBudgetExceeded(memory_limit="the Spark executors", spill="with their spill")
-    if isinstance(error, Py4JJavaError):
-        return EngineStumbled(SPARK, _java_name(error))
-    condition = error.getCondition() if isinstance(error, PySparkException) else None
+        return MemoryBudgetExceeded(memory_limit="Spark's executors", spill="with what they spill")
+    java: Any = getattr(error, "java_exception", None)
+    if java is not None:
+        while java.getCause() is not None:
+            java = java.getCause()
+        return EngineStumbled(SPARK, str(java.getClass().getSimpleName()))
+    condition = getattr(error, "getCondition", lambda: None)()
     return EngineStumbled(SPARK, condition or type(error).__name__)
 
 
@@ -294,16 +355,13 @@ def _unlogged() -> Generator[None, None, None]:
             logger.removeFilter(is_not_ours)
 
 
-def _java_name(error: Any) -> str:
-    """The class of the innermost cause; its text may quote a cell and is left alone."""
-    cause = error.java_exception
-    while cause.getCause() is not None:
-        cause = cause.getCause()
-    return str(cause.getClass().getSimpleName())
-
-
-def _kinds_of(table: CheckedTable) -> dict[str, pa.DataType]:
-    kinds = {table.names[column.name]: column.type for column in table.stored.columns}
+def _kinds_of(table: CheckedTable, columns: frozenset[str]) -> dict[str, pa.DataType]:
+    """The types of the table's columns, by their names in queries. In Parquet a span of time is a bare number."""
+    stored = table.stored
+    is_bare = stored.memory is None and not needs_arrow([column for column in stored.columns if column.name in columns])
+    kinds = {
+        table.names[column.name]: pa.int64() if is_bare and pa.types.is_duration(column.type) else column.type for column in stored.columns
+    }
     return {**kinds, table.row_number: pa.int64()} if table.numbered else kinds
 
 

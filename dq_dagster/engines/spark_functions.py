@@ -537,11 +537,11 @@ def _table(rewriter: Rewriter, node: exp.Table) -> exp.Expr:
 RULES = Rules(BY_CLASS, BY_NAME, AGGREGATES)
 
 
-def spark_text(query: exp.Expr, tables: Mapping[str, Mapping[str, pa.DataType]], views: Mapping[str, str], known: frozenset[str]) -> str:
+def spark_text(query: exp.Expr, tables: Mapping[str, Mapping[str, pa.DataType]], views: Mapping[str, str], known: Mapping[str, str]) -> str:
     """The query as Spark reads it.
 
     `tables` are the types of the relations' columns, `views` what the relations are called in Spark, `known` the
-    functions of our own that it may call. Raises EngineStumbled for what has no translation.
+    functions of our own that it may call, and what they are called there. Raises EngineStumbled for what has no translation.
     """
     whole = query.copy()
     written = Rewriter(Kinds(tables), views, known, RULES).visit(whole)

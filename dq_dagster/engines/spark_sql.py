@@ -86,7 +86,7 @@ class Rules:
 class Rewriter:
     """Writes one query anew, from the top down. `kinds` knows the types of the original's nodes, which stay untouched."""
 
-    def __init__(self, kinds: Kinds, views: Mapping[str, str], known: frozenset[str], rules: Rules) -> None:
+    def __init__(self, kinds: Kinds, views: Mapping[str, str], known: Mapping[str, str], rules: Rules) -> None:
         self.kinds = kinds
         self.views = views
         self._known = known
@@ -108,7 +108,7 @@ class Rewriter:
                 raise no_translation(f"{name} with {len(node.expressions)} arguments") from error
         if name not in self._known:
             raise no_translation(name)
-        return self.descend(node)
+        return function(self._known[name], *(self.visit(one) for one in node.expressions))
 
     def descend(self, node: Any) -> Any:
         """The same node, with all that stands in it in Spark's words."""
@@ -150,6 +150,8 @@ class Rewriter:
         if types.is_timestamp(kind):
             text = typed(value, "STRING")
             return function("concat", text, sql.text("+00")) if kind.tz else text
+        if types.is_duration(kind):
+            return self.let(value, _span_text)
         if types.is_binary(kind) or types.is_fixed_size_binary(kind):
             return self.let(value, lambda blob: self._blob_text(blob))
         if types.is_struct(kind):
@@ -243,6 +245,22 @@ def _nano_text(nanos: exp.Expr, *, zoned: bool) -> exp.Expr:
     fraction = when(exp.EQ(this=fraction, expression=sql.text(".")), sql.text(""), fraction.copy())
     whole = typed(function("timestamp_seconds", seconds), "STRING")
     return function("concat", whole, fraction, sql.text("+00" if zoned else ""))
+
+
+def _span_text(micros: exp.Expr) -> exp.Expr:
+    """A span of time as hours, minutes and seconds; the hours are not cut into days."""
+    size = function("abs", micros.copy())
+    steps = [whole_steps(exp.paren(size.copy()), step) for step in (3_600_000_000, 60_000_000, 1_000_000)]
+    hours, minutes, seconds = (steps[0], *(exp.Mod(this=exp.paren(step), expression=sql.integer(60)) for step in steps[1:]))
+    digits = [function("lpad", typed(part, "STRING"), sql.integer(2), sql.text("0")) for part in (minutes, seconds)]
+    long_hours = typed(hours.copy(), "STRING")
+    padded = when(
+        exp.LT(this=exp.paren(hours), expression=sql.integer(100)), function("lpad", long_hours, sql.integer(2), sql.text("0")), long_hours
+    )
+    rest = function("lpad", typed(function("pmod", size.copy(), sql.integer(10**6)), "STRING"), sql.integer(6), sql.text("0"))
+    fraction = function("rtrim", sql.text("0."), function("concat", sql.text("."), rest))
+    sign = when(exp.LT(this=micros.copy(), expression=sql.integer(0)), sql.text("-"), sql.text(""))
+    return function("concat", sign, padded, sql.text(":"), digits[0], sql.text(":"), digits[1], fraction)
 
 
 def _quoted_where_needed(text: exp.Expr) -> exp.Expr:

@@ -200,6 +200,8 @@ def _held(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
         text = values.cast(pa.string())
         trimmed = pc.replace_substring_regex(text, r"(\.[0-9]*?)0+$", r"\1")
         return pc.replace_substring_regex(trimmed, r"\.$", "")
+    if pa.types.is_duration(kind):
+        return values.cast(pa.duration("us"), safe=False).cast(wanted)
     return values if values.type == wanted else values.cast(wanted)
 
 

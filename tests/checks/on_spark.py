@@ -103,7 +103,10 @@ def _found(cases: Sequence[Case], engine: str) -> list[Found]:
 
     case = cases[0]
     table = arrow(case.rows)
-    checks = [{"check_id": f"check_{place}", "kind": one.kind, "enforcement": "required", **one.check} for place, one in enumerate(cases)]
+    checks = [
+        {"check_id": f"check_{place}" if place else "the_check", "kind": one.kind, "enforcement": "required", **one.check}
+        for place, one in enumerate(cases)
+    ]
     declared = {"recipe": "case", "table": {"name": "rows", **case.table}, "checks": checks, **case.recipe}
     with tempfile.TemporaryDirectory() as folder:
         stored, out = str(Path(folder) / "rows.parquet"), str(Path(folder) / "annotated.parquet")
