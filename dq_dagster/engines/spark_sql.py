@@ -51,7 +51,7 @@ def function(name: str, *arguments: exp.Expr) -> exp.Expr:
 def typed(value: exp.Expr, kind: str, *, is_tried: bool = False) -> exp.Expr:
     """The value as one of Spark's types."""
     target = exp.DataType.build(kind, dialect="spark")
-    return exp.TryCast(this=value, to=target) if is_tried else exp.Cast(this=value, to=target)
+    return exp.TryCast(this=value, to=target, safe=True) if is_tried else exp.Cast(this=value, to=target)
 
 
 def when(condition: exp.Expr, value: exp.Expr, other: exp.Expr | None = None) -> exp.Expr:
