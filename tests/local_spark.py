@@ -18,6 +18,8 @@ CONF = {
     "spark.driver.memory": "1g",
     # Half a minute of CPU is not worth compiling well.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # A task that lacks memory fails, and the process stays.
+    "spark.executor.killOnFatalError.depth": "0",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",

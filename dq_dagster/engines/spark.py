@@ -57,7 +57,12 @@ _SETTINGS = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
 }
+# For a session that is opened here. What Spark logs of a failed task may quote a cell.
+_OPENED = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
+# Where driver and executor are one process: few tasks of a step, and a task that lacks memory fails alone.
+_LOCAL = {"spark.sql.shuffle.partitions": "16", "spark.executor.killOnFatalError.depth": "0"}
 _OUT_OF_MEMORY = ("OutOfMemoryError", "UNABLE_TO_ACQUIRE_MEMORY", "maxResultSize")
+_LACKING = "No module named 'dq_dagster'"
 _RAISERS = frozenset({"pyspark", "py4j", "grpc"})
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _CANCEL_AGAIN_SECONDS = 0.25
@@ -110,6 +115,7 @@ class SparkEngine:
         self._session = session
         self._remote = remote
         self._conf = dict(conf or {})
+        self._version = ""
 
     @property
     def spark(self) -> Any:
@@ -119,22 +125,29 @@ class SparkEngine:
         return self._session
 
     def versions(self) -> Mapping[str, str]:
-        return {"spark": str(self.spark.version), "pyspark": _pyspark_version(), "pyarrow": pa.__version__}
+        if not self._version:
+            self._version = str(self.spark.version)
+        return {"spark": self._version, "pyspark": _pyspark_version(), "pyarrow": pa.__version__}
 
     @contextmanager
     def session(self, tables: Sequence[tuple[CheckedTable, frozenset[str]]], limits: Limits) -> Generator[Session, None, None]:
         with ExitStack() as cleanup:
-            spark = self.spark
-            cleanup.enter_context(_settings(spark))
-            session = SparkSession(spark, tables, limits)
-            cleanup.callback(session.close)
-            session.open()
+            with _errors_as_ours():
+                spark = self.spark
+                self.versions()  # of a Spark that dies on a query too
+                cleanup.enter_context(_settings(spark))
+                session = SparkSession(spark, tables, limits)
+                cleanup.callback(session.close)
+                session.open()
             yield session
 
 
 def _opened(remote: str | None, conf: Mapping[str, str]) -> Any:
     sessions = _pyspark().SparkSession
-    if remote is None and not conf and (active := sessions.getActiveSession()) is not None:
+    active = _active(sessions)
+    if active is not None and remote is not None and (context := _context_of(active)) is not None and context.master != remote:
+        raise SparkElsewhere(wanted=remote, found=context.master)
+    if active is not None and not conf:
         return active
     builder = sessions.builder
     if remote is not None and remote.startswith("sc://"):
@@ -142,19 +155,24 @@ def _opened(remote: str | None, conf: Mapping[str, str]) -> Any:
         builder = builder.remote(remote)
     else:
         master = remote or "local[*]"
+        settings = {**_OPENED, **(_LOCAL if master.startswith("local") else {}), **conf}
         if master.startswith("local"):
             # Else the workers are whatever `python3` is on the path, which need not have this package.
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        # What Spark logs of a failed task may quote a cell.
-        settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF", **conf}
         builder = builder.master(master).appName("dq_dagster")
     for name, value in settings.items():
         builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    context = _context_of(spark)
-    if context is not None and remote is not None and context.master != remote:
-        raise SparkElsewhere(wanted=remote, found=context.master)
-    return spark
+    return builder.getOrCreate()
+
+
+def _active(sessions: Any) -> Any:
+    """The session that this process works with; None where it has none."""
+    from pyspark.errors import PySparkRuntimeError
+
+    try:
+        return sessions.active()
+    except PySparkRuntimeError:
+        return None
 
 
 def _context_of(spark: Any) -> Any:
@@ -184,7 +202,7 @@ def _settings(spark: Any) -> Generator[None, None, None]:
     try:
         yield
     finally:
-        with _settings_lock:
+        with _settings_lock, _unless_gone():
             holders, before = _held.pop(session)
             if holders > 1:
                 _held[session] = holders - 1, before
@@ -225,10 +243,11 @@ class SparkSession:
 
     def close(self) -> None:
         """Drops the views and the functions."""
-        for view in self._views.values():
-            self._spark.catalog.dropTempView(view)
-        for name in self._registered.values():
-            self._spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
+        with _unless_gone():
+            for view in self._views.values():
+                self._spark.catalog.dropTempView(view)
+            for name in self._registered.values():
+                self._spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
         self._registered.clear()
 
     def numbers(self, query: exp.Query, *, deadline: float) -> dict[str, Any]:
@@ -258,11 +277,8 @@ class SparkSession:
             text = self._text(query)
         except NoTranslation:
             return pa.null()  # the query that needs it says so, and only its check goes unanswered
-        try:
-            with _unlogged():
-                kind = to_arrow_type(self._spark.sql(text).schema[0].dataType)
-        except Exception as error:
-            raise _translated(error) from error
+        with _errors_as_ours(), _unlogged():
+            kind = to_arrow_type(self._spark.sql(text).schema[0].dataType)
         return pa.int64() if known == pa.int64() and pa.types.is_integer(kind) else kind
 
     def _text(self, query: exp.Query) -> str:
@@ -284,24 +300,27 @@ class SparkSession:
             if done.wait(left):
                 return
             expired.set()
-            self._tags.cancel(self._mark)
-            while not done.wait(_CANCEL_AGAIN_SECONDS):  # an action has several jobs, and the next may start after this
+            with _unless_gone():
                 self._tags.cancel(self._mark)
+                while not done.wait(_CANCEL_AGAIN_SECONDS):  # an action has several jobs, and the next may start after this
+                    self._tags.cancel(self._mark)
 
-        self._tags.add(self._mark)
         watch = threading.Thread(target=interrupt, daemon=True)
-        watch.start()
         try:
-            with _unlogged():
+            with _errors_as_ours(), _unlogged():
+                self._tags.add(self._mark)
+                watch.start()
                 return action()
-        except Exception as error:
+        except DqDagsterError as error:
             if expired.is_set():
                 raise TimeBudgetExceeded(seconds=self._limits.scan_seconds) from error
-            raise _translated(error) from error
+            raise
         finally:
             done.set()
-            watch.join()
-            self._tags.remove(self._mark)
+            if watch.ident is not None:
+                watch.join()
+            with _unless_gone():
+                self._tags.remove(self._mark)
 
 
 class _Tags(NamedTuple):
@@ -320,12 +339,35 @@ def _tags_of(spark: Any) -> _Tags:
     return _Tags(context.addJobTag, context.removeJobTag, context.cancelJobsWithTag)
 
 
+@contextmanager
+def _errors_as_ours() -> Generator[None, None, None]:
+    try:
+        yield
+    except Exception as error:
+        ours = _translated(error)
+        if ours is error:
+            raise
+        raise ours from error
+
+
+@contextmanager
+def _unless_gone() -> Generator[None, None, None]:
+    """For what puts things back: where Spark is gone there is nothing to put back, and what was found stands."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, ConnectionError) and type(error).__name__ != "Py4JNetworkError":
+            raise
+
+
 def _translated(error: Exception) -> Exception:
     """Spark's error as ours, by its name alone: its text may quote a cell. What is no error of Spark's stays what it is."""
-    if not any(kind.__module__.partition(".")[0] in _RAISERS for kind in type(error).__mro__):
+    if not any(kind.__module__.partition(".")[0] in _RAISERS for kind in type(error).__mro__) and not isinstance(error, ConnectionError):
         return error
     if any(sign in str(error) for sign in _OUT_OF_MEMORY):
         return MemoryBudgetExceeded(memory_limit="Spark's executors", spill="with what they spill")
+    if _LACKING in str(error):
+        return EngineStumbled(SPARK, "its Python workers lack dq_dagster, which this kind judges with; install it there")
     java: Any = getattr(error, "java_exception", None)
     if java is not None:
         while java.getCause() is not None:
