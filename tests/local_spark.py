@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import sys
 from functools import lru_cache
 from importlib.util import find_spec
@@ -24,6 +25,9 @@ CONF = {
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    # It listens for Spark Connect besides.
+    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    "spark.connect.grpc.binding.address": "127.0.0.1",
     # A few rows are answered soonest without threads to share them, and without code that is compiled for them.
     "spark.default.parallelism": "1",
     "spark.sql.shuffle.partitions": "1",
@@ -53,11 +57,18 @@ def spark_engine() -> Any:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").appName("dq_dagster tests")
-    for name, value in CONF.items():
+    for name, value in {**CONF, "spark.connect.grpc.binding.port": str(free_port())}.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return SparkEngine(session)
+
+
+def free_port() -> int:
+    """A port of this machine that nothing listens on."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
 
 
 def difference(on_spark: Outcome, on_duckdb: Outcome) -> str | None:
