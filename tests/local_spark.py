@@ -48,9 +48,9 @@ def why_none() -> str | None:
 
 @lru_cache(maxsize=1)
 def spark_engine() -> Any:
-    """The engine; skips the test where there is no Spark."""
+    """The engine; skips the test where there is no Spark, and fails it where DQ_DAGSTER_REQUIRE_SPARK is 1."""
     if (reason := why_none()) is not None:
-        pytest.skip(reason)
+        (pytest.fail if os.environ.get("DQ_DAGSTER_REQUIRE_SPARK") == "1" else pytest.skip)(reason)
     from pyspark.sql import SparkSession
 
     from dq_dagster.engines.spark import SparkEngine

@@ -113,6 +113,8 @@ def _from_parts(
             value = F.lit(None).cast(spark_type(column.type))
         else:
             value = F.expr(_converted(name, plain(schema.field(column.name).type), column.type, is_int96=column.name in is_int96))
+            if pa.types.is_string(column.type):
+                value = F.validate_utf8(value)  # Spark takes any bytes for text
         shown.append(value.alias(table.names[column.name]))
     if table.numbered:
         shown.append((F.col(quoted(_FIRST_ROW)) + F.col(quoted(_ROW))).alias(table.row_number))
