@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dq_dagster import evaluate
@@ -15,14 +16,9 @@ from tests.test_laws import checks, expected, recipe_of, store, tables
 pytestmark = pytest.mark.spark
 
 # An evaluation costs Spark a third of a second, whose number of checks hardly matters.
-LAW = settings(
-    max_examples=15,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-)
+LAW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 MANY = st.lists(checks(), min_size=3, max_size=3).map(
-    lambda lists: [{**check, "check_id": f"c{place}"} for place, check in enumerate(sum(lists, []))]
+    lambda lists: [{**check, "check_id": f"c{place}"} for place, check in enumerate(chain.from_iterable(lists))]
 )
 
 
