@@ -37,6 +37,11 @@ CONF = {
 }
 
 
+def runs_everything_on_spark() -> bool:
+    """Whether every case is to run on Spark, which takes ten minutes; else a share of them runs."""
+    return os.environ.get("DQ_DAGSTER_ON_SPARK") == "all"
+
+
 def why_none() -> str | None:
     """Why there is no Spark here; None where there is."""
     if find_spec("pyspark") is None:

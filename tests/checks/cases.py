@@ -91,15 +91,17 @@ class Case:
         return f"{self.kind}: {self.title}"
 
 
-ENGINES = ("duckdb", pytest.param("spark", marks=pytest.mark.spark))
-
-
 def run_cases(cases: Sequence[Case]) -> Callable[[Case, str], None]:
-    """A test that runs every case on every engine; assign it to a name that opens with `test_`."""
-    together = Together(cases)
+    """A test that runs every case on DuckDB, and a share of them on Spark; assign it to a name that opens with `test_`.
 
-    @pytest.mark.parametrize("engine", ENGINES)
-    @pytest.mark.parametrize("case", cases, ids=str)
+    The share holds what a kind finds good and what it finds bad, and what is over the same rows; all cases run where
+    DQ_DAGSTER_ON_SPARK is `all`.
+    """
+    together = Together(cases)
+    runs = [pytest.param(case, "duckdb", id=f"{case}-duckdb") for case in cases]
+    runs += [pytest.param(case, "spark", id=f"{case}-spark", marks=pytest.mark.spark) for case in together.share()]
+
+    @pytest.mark.parametrize(("case", "engine"), runs)
     def test(case: Case, engine: str) -> None:
         """The case finds what it must."""
         if engine == "duckdb":

@@ -18,7 +18,7 @@ from dq_dagster import run
 from dq_dagster.errors import RecipeRefused
 from dq_dagster.outcomes import Outcome
 from dq_dagster.recipe import Recipe
-from tests.local_spark import spark_engine
+from tests.local_spark import runs_everything_on_spark, spark_engine
 
 if TYPE_CHECKING:
     from tests.checks.cases import Case, Rows
@@ -46,6 +46,7 @@ class Together:
     cases: Sequence[Case]
     found: dict[tuple[int, str], Found] = field(default_factory=dict)
     groups: dict[tuple[Any, ...], list[Case]] = field(default_factory=dict)
+    keys: dict[int, tuple[Any, ...]] = field(default_factory=dict)
 
     def of(self, case: Case, engine: str) -> Found:
         """What the case finds on the engine, `spark` or `duckdb`."""
@@ -61,12 +62,23 @@ class Together:
             self.found.update({(id(member), engine): one for member, one in zip(members, found, strict=True)})
         return self.found[id(case), engine]
 
+    def share(self) -> list[Case]:
+        """The cases that run on Spark: all, or one that passes and one that fails of each kind, and those that go with them."""
+        if runs_everything_on_spark():
+            return list(self.cases)
+        chosen: dict[tuple[str, str], Case] = {}
+        for case in filter(_is_sociable, self.cases):
+            chosen.setdefault((case.kind, case.expected.status), case)
+        shared = {id(other) for case in chosen.values() for other in self._alike(case)}
+        return [case for case in self.cases if id(case) in shared]
+
     def _alike(self, case: Case) -> list[Case]:
         """The cases over the same rows, this one among them."""
         if not self.groups:
             for other in filter(_is_sociable, self.cases):
-                self.groups.setdefault(_key(other), []).append(other)
-        alike = self.groups[_key(case)]
+                self.keys[id(other)] = _key(other)
+                self.groups.setdefault(self.keys[id(other)], []).append(other)
+        alike = self.groups[self.keys[id(case)]]
         place = next(place for place, other in enumerate(alike) if other is case) // _MOST_TOGETHER * _MOST_TOGETHER
         return alike[place : place + _MOST_TOGETHER]
 
