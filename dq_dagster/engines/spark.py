@@ -147,7 +147,7 @@ def _opened(remote: str | None, conf: Mapping[str, str]) -> Any:
     active = _active(sessions)
     if active is not None and remote is not None and (context := _context_of(active)) is not None and context.master != remote:
         raise SparkElsewhere(wanted=remote, found=context.master)
-    if active is not None and not conf:
+    if active is not None:
         return active
     builder = sessions.builder
     if remote is not None and remote.startswith("sc://"):
@@ -285,7 +285,8 @@ class SparkSession:
         """The query as Spark reads it; the judgements in Python that it calls are made known first."""
         for name in functions.called_in(query.sql("duckdb")):
             if name not in self._registered:
-                self._spark.udf.register(f"{self._mark}_{name}", _over_rows(name), "boolean")
+                with _errors_as_ours():
+                    self._spark.udf.register(f"{self._mark}_{name}", _over_rows(name), "boolean")
                 self._registered[name] = f"{self._mark}_{name}"
         return spark_text(query, self._kinds, self._views, self._registered)
 
