@@ -31,10 +31,11 @@ ui: $(INSTALLED) ## Open the example in Dagster's UI, with the daemon, on 127.0.
 	@DAGSTER_HOME=$(DEMO_HOME) PATH="$(CURDIR)/$(BIN):$$PATH" \
 		$(BIN)/dagster dev --workspace workspace.yaml --host 127.0.0.1 --port $(or $(PORT),3000)
 
-test: $(INSTALLED) ## Run every test, the browser tests too where a Chromium is found
+test: $(INSTALLED) ## Run every test, the browser tests where a Chromium is found, those on Spark where Java is
 	@if [ -z "$(CHROMIUM)" ]; then \
 		echo "No Chromium was found: the browser tests will be SKIPPED. Install one, or set DQ_DAGSTER_CHROMIUM to its path."; \
 	else echo "Browser tests use $(CHROMIUM)"; fi
+	@command -v java >/dev/null 2>&1 || [ -n "$${JAVA_HOME:-}" ] || echo "No Java was found: the tests on Spark will be SKIPPED. Java 17 or later is needed."
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: $(INSTALLED) ## Format, lint, types, import layers, and the generated docs

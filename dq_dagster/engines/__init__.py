@@ -8,7 +8,10 @@ import importlib
 from dq_dagster.engines.base import Engine
 from dq_dagster.errors import DqDagsterError
 
-ENGINES = {"duckdb": ("dq_dagster.engines.duckdb", "DuckDBEngine")}
+ENGINES = {
+    "duckdb": ("dq_dagster.engines.duckdb", "DuckDBEngine"),
+    "spark": ("dq_dagster.engines.spark", "SparkEngine"),
+}
 
 
 class UnknownEngine(DqDagsterError):

@@ -6,14 +6,24 @@ docs/differences.md under the case's number or id.
 
 from __future__ import annotations
 
+import atexit
+import datetime as dt
 import importlib.util
 import json
 import re
+import tempfile
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import dq_dagster as dq
+from tests.acceptance.on_spark import Asked, Listening, differences
+from tests.local_spark import runs_everything_on_spark
+
+NOW = dt.datetime.now(dt.timezone.utc)
 HERE = Path(__file__).parent
 DIFFERENCES = Path(__file__).parents[2] / "docs" / "differences.md"
 
@@ -30,6 +40,7 @@ def _load(name: str) -> Any:
 score, inputs = _load("score"), _load("field_inputs")
 
 
+@cache
 def cases(suite: str) -> list[Any]:
     found: list[Any] = []
     for number, line in enumerate((HERE / f"{suite}.jsonl").read_text().splitlines(), 1):
@@ -39,6 +50,10 @@ def cases(suite: str) -> list[Any]:
             continue  # tests/definitions and tests/engines take these steps
         found.append(pytest.param(label, case, id=label))
     return found
+
+
+def labels(suite: str) -> list[str]:
+    return [one.values[0] for one in cases(suite)]
 
 
 def deliberate() -> set[str]:
@@ -53,19 +68,62 @@ def agrees(label: str, said: str | None) -> None:
         assert said is None
 
 
-@pytest.mark.parametrize(("label", "case"), cases("field"))
-def test_a_field_case_comes_out_right(label, case, tmp_path):
-    agrees(label, score.field_case(case, tmp_path, lambda case_id, folder: inputs.CASES[case_id](folder)))
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What came of a case: None where the product agrees, else what it did; and what it was asked."""
+
+    said: str | None
+    asked: tuple[Asked, ...]
 
 
-@pytest.mark.parametrize(("label", "case"), cases("dqx"))
-def test_a_dqx_document_flags_the_rows_that_dqx_flags(label, case, tmp_path):
-    agrees(label, score.oracle_case("dqx", case, tmp_path))
+@cache
+def scored(suite: str, label: str) -> Scored:
+    """The case, run once for all tests of this file."""
+    (case,) = (one.values[1] for one in cases(suite) if one.values[0] == label)
+    folder = Path(tempfile.mkdtemp(dir=_folder().name))
+    heard: list[Asked] = []
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("evaluate", "annotate"):
+            patched.setattr(dq, name, Listening(getattr(dq, name), label, NOW, heard))
+        if suite == "field":
+            said = score.field_case(case, folder, lambda case_id, inside: inputs.CASES[case_id](inside))
+        else:
+            said = score.oracle_case(suite, case, folder)
+    return Scored(said, tuple(heard))
 
 
-@pytest.mark.parametrize(("label", "case"), cases("sparkdq"))
-def test_a_sparkdq_document_fails_the_rows_that_sparkdq_fails(label, case, tmp_path):
-    agrees(label, score.oracle_case("sparkdq", case, tmp_path))
+@lru_cache(maxsize=1)
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Where the cases' data stays until the process ends."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    return folder
+
+
+@pytest.mark.parametrize("label", labels("field"))
+def test_a_field_case_comes_out_right(label):
+    agrees(label, scored("field", label).said)
+
+
+@pytest.mark.parametrize("label", labels("dqx"))
+def test_a_dqx_document_flags_the_rows_that_dqx_flags(label):
+    agrees(label, scored("dqx", label).said)
+
+
+@pytest.mark.parametrize("label", labels("sparkdq"))
+def test_a_sparkdq_document_fails_the_rows_that_sparkdq_fails(label):
+    agrees(label, scored("sparkdq", label).said)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("suite", ["field", "dqx", "sparkdq"])
+def test_spark_says_of_the_cases_what_duckdb_says(suite):
+    """Of every fourth case, or of all where DQ_DAGSTER_ON_SPARK is `all`."""
+    share = labels(suite) if runs_everything_on_spark() else labels(suite)[::4]
+    asked = [one for label in share for one in scored(suite, label).asked]
+    told = differences(asked)
+    print(f"{suite}: {len(told)} of {len(asked)} evaluations differ between Spark and DuckDB", *told, sep="\n")
+    assert told == []
 
 
 def test_few_cases_differ_on_purpose():

@@ -25,6 +25,8 @@ from dq_dagster.checks import distinctness, survey
 from dq_dagster.errors import RecipeRefused
 from dq_dagster.outcomes import Outcome
 from dq_dagster.recipe import Recipe
+from tests.checks.on_spark import DIFFERENCES, Together
+from tests.local_spark import difference
 
 NOW = dt.datetime(2026, 3, 1, 12, 0, tzinfo=dt.timezone.utc)
 Rows = pa.Table | tuple[Any, Sequence[Any]]
@@ -91,15 +93,43 @@ class Case:
         return f"{self.kind}: {self.title}"
 
 
-def run_cases(cases: Sequence[Case]) -> Callable[[Case], None]:
-    """A test that runs every case; assign it to a name that opens with `test_`."""
+def run_cases(cases: Sequence[Case]) -> Callable[[Case, str], None]:
+    """A test that runs every case on DuckDB, and a share of them on Spark; assign it to a name that opens with `test_`.
 
-    @pytest.mark.parametrize("case", cases, ids=str)
-    def test(case: Case) -> None:
+    The share holds what a kind finds good and what it finds bad, and what is over the same rows; all cases run where
+    DQ_DAGSTER_ON_SPARK is `all`.
+    """
+    together = Together(cases)
+    runs = [pytest.param(case, "duckdb", id=f"{case}-duckdb") for case in cases]
+    runs += [pytest.param(case, "spark", id=f"{case}-spark", marks=pytest.mark.spark) for case in together.share()]
+
+    @pytest.mark.parametrize(("case", "engine"), runs)
+    def test(case: Case, engine: str) -> None:
         """The case finds what it must."""
-        run_case(case)
+        if engine == "duckdb":
+            run_case(case)
+        else:
+            run_case_on_spark(case, together)
 
     return test
+
+
+def run_case_on_spark(case: Case, together: Together) -> None:
+    """Asserts that the case finds on Spark what it must, and says what it says on DuckDB."""
+    found = together.of(case, "spark")
+    if found.refusal is not None:
+        _compare_refusal(case.expected, found.refusal)
+        return
+    assert found.outcome is not None
+    _compare(case.expected, found.outcome)
+    if case.is_numbered and found.outcome.status != "not_evaluated":
+        _compare_rows(case.expected, found.outcome, list(found.bad), arrow(case.rows).num_rows)
+    there = together.of(case, "duckdb").outcome
+    said = None if there is None else difference(found.outcome, there)
+    if str(case) in DIFFERENCES:
+        assert said is not None, f"{case} is the same on both engines by now: take it off the list"
+    else:
+        assert said is None
 
 
 def arrow(rows: Rows) -> pa.Table:

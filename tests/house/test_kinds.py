@@ -52,8 +52,8 @@ def cases() -> Iterator[Case]:
             continue  # a module without a table may define things once a process, and pytest has imported it already
         for member in vars(importlib.import_module(f"tests.checks.{path.stem}")).values():
             for mark in getattr(member, "pytestmark", ()):
-                if mark.name == "parametrize" and mark.args[0] == "case":
-                    yield from mark.args[1]
+                if mark.name == "parametrize" and mark.args[0] == ("case", "engine"):
+                    yield from (run.values[0] for run in mark.args[1] if run.values[1] == "duckdb")
 
 
 @cache
