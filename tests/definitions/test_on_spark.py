@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations` here: Dagster compares the annotation of an asset's context as it stands.
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ POSITIVE = {"check_id": "positive", "kind": "is_not_less_than", "enforcement": "
 ENGINES: dict[str, Any] = {"spark": SparkEngineResource(), "duckdb": DuckDBEngineResource()}
 
 
-def frame(ids: list[int | None], parts: int = 2) -> Any:
+def frame(ids: Sequence[int], parts: int = 2) -> Any:
     return spark_engine().spark.createDataFrame([(one,) for one in ids], "id BIGINT").repartition(parts)
 
 
