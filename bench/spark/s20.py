@@ -137,7 +137,10 @@ def sparkdq(spark: Any, file: Path, *, json_too: bool) -> Any:
     for place, check in enumerate(
         [
             *((k.UniqueRowsCheckConfig, {"subset_columns": key}) for key in (["station", "observed_at"], ["reading_id"])),
-            *((k.CompletenessRatioCheckConfig, {"column": one, "min_ratio": 0.99}) for one in ("air_temp_c", "relative_humidity_pct", "wind_ms")),
+            *(
+                (k.CompletenessRatioCheckConfig, {"column": one, "min_ratio": 0.99})
+                for one in ("air_temp_c", "relative_humidity_pct", "wind_ms")
+            ),
             *(
                 (k.NumericBetweenCheckConfig, {"columns": [one], "min_value": low, "max_value": high, "inclusive": both})
                 for one, low, high in (("air_temp_c", -60, 60), ("relative_humidity_pct", 0, 100), ("wind_ms", 0, 75))

@@ -80,12 +80,12 @@ class SparkEngineResource(EngineResource):
             resources={"dq_engine": SparkEngineResource(remote="sc://spark.internal:15002")},
         )
 
-    `remote` is the address of a Spark Connect server; without it a session is started in the step's process, on the
-    master that `conf` names under "spark.master" (default: this machine), or the one that is there already is used.
-    What Spark may use of memory and cores is Spark's own configuration. Needs the extra: `pip install 'dq_dagster[spark]'`.
+    `remote` says where: "sc://host:15002" for Spark Connect, "spark://host:7077" for a cluster, "local[2]" for this
+    machine; where it says nothing, the session that is active is used, or a local one on all cores. What Spark may use of
+    memory and cores is Spark's own configuration. Needs the extra: `pip install 'dq_dagster[spark]'`.
     """
 
-    remote: str | None = Field(default=None, description='The address of a Spark Connect server, such as "sc://host:15002".')
+    remote: str | None = Field(default=None, description='Where Spark runs, such as "sc://host:15002" or "spark://host:7077".')
     conf: dict[str, str] = Field(default={}, description="Spark's settings, for a session that is started here.")
 
     def engine(self) -> Engine:

@@ -82,10 +82,21 @@ def process(folder: Path, name: str, *command: str) -> Iterator[subprocess.Popen
     import pyspark
 
     home = Path(pyspark.__file__).parent
-    told = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1", "PYSPARK_PYTHON": sys.executable}
+    told = {
+        **os.environ,
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_NO_DAEMONIZE": "1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
     with (folder / f"{name}.log").open("wb") as log:
         started = subprocess.Popen(
-            [str(home / "bin" / "spark-class"), *command], stdout=log, stderr=subprocess.STDOUT, start_new_session=True, env=told, cwd=folder
+            [str(home / "bin" / "spark-class"), *command],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=told,
+            cwd=folder,
         )
         try:
             yield started
@@ -134,7 +145,10 @@ def test_a_worker_that_dies_in_the_middle_of_a_check_changes_no_outcome(tmp_path
         driver = cleanup.enter_context(
             subprocess.Popen(
                 [sys.executable, "-c", textwrap.dedent(DRIVER), address, str(table)],
-                stdout=subprocess.PIPE, stderr=log, text=True, cwd=Path(__file__).parents[2],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                cwd=Path(__file__).parents[2],
                 env={**os.environ, "PYSPARK_PYTHON": sys.executable},  # what the executors call Python
             )
         )
