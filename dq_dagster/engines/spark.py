@@ -275,8 +275,9 @@ class SparkSession:
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def frame(self, query: exp.Query) -> Any:
-        """The query as a DataFrame; it can be used for as long as the session is open."""
-        return self._spark.sql(self._text(query))
+        """The query as a DataFrame; it can be used for as long as the session is open. Raises EngineStumbled."""
+        with _unlogged(), _errors_as_ours():
+            return self._spark.sql(self._text(query))
 
     def run(self, action: Callable[[], _Answer], *, deadline: float) -> _Answer:
         """Does something with such a DataFrame. Raises as `numbers` does."""
