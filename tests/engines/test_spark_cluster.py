@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -77,7 +77,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def process(folder: Path, name: str, *command: str) -> Iterator[subprocess.Popen]:
+def process(folder: Path, name: str, *command: str) -> Generator[subprocess.Popen, None, None]:
     """A process of Spark's in a group of its own, which is gone afterwards with all that it started."""
     import pyspark
 
