@@ -3,7 +3,7 @@
 
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo ui test check guard bench format coverage schema docs clean
+.PHONY: help demo demo-spark ui test check guard bench format coverage schema docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,10 +19,13 @@ CHROMIUM = $(firstword $(DQ_DAGSTER_CHROMIUM) $(shell command -v chromium chromi
 export DAGSTER_DISABLE_TELEMETRY := yes
 
 help: ## List the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 demo: $(INSTALLED) ## Materialize the example, evaluate its checks, print the outcomes
 	@$(BIN)/python -m example_project.demo
+
+demo-spark: $(INSTALLED) ## Evaluate the example's recipes on DuckDB and on a local Spark, side by side (needs a Java runtime)
+	@$(BIN)/python -m example_project.demo_spark
 
 ui: $(INSTALLED) ## Open the example in Dagster's UI, with the daemon, on 127.0.0.1:3000 (make PORT=3001 ui)
 	@mkdir -p $(DEMO_HOME)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dq_dagster.definitions.factory import build_recipe_checks
     from dq_dagster.definitions.gate import GatedTable, gated_asset, gated_multi_asset
     from dq_dagster.definitions.guard import require_passed_checks, when_checks_passed
-    from dq_dagster.definitions.resources import DuckDBEngineResource
+    from dq_dagster.definitions.resources import DuckDBEngineResource, SparkEngineResource
     from dq_dagster.definitions.store import ParquetIOManager
     from dq_dagster.documents import dump_recipe, load_recipe
     from dq_dagster.errors import CheckRunError, DqDagsterError, Problem, RecipeRefused
@@ -40,6 +40,7 @@ __all__ = [
     "Recipe",
     "RecipeRefused",
     "Reference",
+    "SparkEngineResource",
     "Table",
     "annotate",
     "annotated_rows",
@@ -60,7 +61,7 @@ _MODULES = {
     "definitions.factory": ("build_recipe_checks",),
     "definitions.gate": ("GatedTable", "gated_asset", "gated_multi_asset"),
     "definitions.guard": ("require_passed_checks", "when_checks_passed"),
-    "definitions.resources": ("DuckDBEngineResource",),
+    "definitions.resources": ("DuckDBEngineResource", "SparkEngineResource"),
     "definitions.store": ("ParquetIOManager",),
     "documents": ("dump_recipe", "load_recipe"),
     "errors": ("CheckRunError", "DqDagsterError", "Problem", "RecipeRefused"),

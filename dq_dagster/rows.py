@@ -68,6 +68,11 @@ def severity_of(check: Check) -> str:
     return "warning" if check.enforcement == "advisory" else "critical"
 
 
+def note_of(check: Check) -> dict[str, str]:
+    """The entry of a row that breaks the check."""
+    return {"check": check.kind, "check_id": check.reported_id, "severity": severity_of(check)}
+
+
 @dataclass(frozen=True, slots=True)
 class Broken:
     """The checks that rows break, by place: for every row, and by the condition that is true in a row."""
@@ -93,10 +98,8 @@ def broken_by(checks: Sequence[Check], outcomes: Sequence[Outcome], table: Check
     return Broken(frozenset(everywhere), where)
 
 
-def broken_rows(broken: Broken, table: CheckedTable, session: OpenSession, *, deadline: float) -> Iterator[pa.RecordBatch]:
-    """The numbers of the rows for which some condition is true, in order, and which: places joined by commas."""
-    if not broken.where:
-        return
+def broken_query(broken: Broken, table: CheckedTable) -> exp.Select:
+    """The numbers of the rows for which some condition is true, and which: places joined by commas. Columns `n` and `broken`."""
     number = sql.column(table.row_number)
     flags = {f"b{place}": condition for place, condition in broken.where.items()}
     flagged = sql.select_from(table.relation, {"n": number, **flags})
@@ -106,8 +109,13 @@ def broken_rows(broken: Broken, table: CheckedTable, session: OpenSession, *, de
     listed = marks[0] if len(marks) == 1 else exp.Anonymous(this="concat", expressions=marks)
     pattern = sql.select_from(flagged, {"n": sql.column("n"), _BROKEN: listed})
     query = sql.select_from(pattern, {"n": sql.column("n"), _BROKEN: sql.column(_BROKEN)})
-    query = query.where(exp.NEQ(this=sql.column(_BROKEN), expression=sql.text(""))).order_by(sql.column("n"))
-    yield from session().batches(query, deadline=deadline)
+    return query.where(exp.NEQ(this=sql.column(_BROKEN), expression=sql.text("")))
+
+
+def broken_rows(broken: Broken, table: CheckedTable, session: OpenSession, *, deadline: float) -> Iterator[pa.RecordBatch]:
+    """What `broken_query` finds, in the order of the rows."""
+    if broken.where:
+        yield from session().batches(broken_query(broken, table).order_by(sql.column("n")), deadline=deadline)
 
 
 class _Cursor:
@@ -148,12 +156,12 @@ def write_annotated(
 ) -> None:
     """Writes the table with `_dq_passed` and `_dq_errors`. Rows that a check adds, such as missing ones, come last."""
     schema = schema_of(table.stored)
-    _refuse_taken(schema, (PASSED, ERRORS))
+    refuse_taken(schema.names, (PASSED, ERRORS))
     annotated = schema.append(pa.field(PASSED, pa.bool_(), nullable=False)).append(pa.field(ERRORS, ERRORS_TYPE, nullable=False))
     broken = broken_by(checks, outcomes, table)
 
     def notes(places: Sequence[int]) -> tuple[bool, list[dict[str, str]]]:
-        entries = [{"check": checks[p].kind, "check_id": checks[p].reported_id, "severity": severity_of(checks[p])} for p in places]
+        entries = [note_of(checks[place]) for place in places]
         return not any(entry["severity"] in fail_levels for entry in entries), entries
 
     with parquet_files([(out, annotated)]) as (writer,):
@@ -183,7 +191,7 @@ def write_split(
 ) -> None:
     """Writes the rows that break no `quarantine` check, and those that do with `_dq_failed_checks`: both files or none."""
     schema = schema_of(table.stored)
-    _refuse_taken(schema, (FAILED_CHECKS,))
+    refuse_taken(schema.names, (FAILED_CHECKS,))
     marked = schema.append(pa.field(FAILED_CHECKS, FAILED_CHECKS_TYPE, nullable=False))
     places = [place for place, check in enumerate(checks) if check.enforcement == "quarantine"]
     all_broken = broken_by(checks, outcomes, table)
@@ -208,9 +216,10 @@ def _with_patterns(
         first += batch.num_rows
 
 
-def _refuse_taken(schema: pa.Schema, names: Sequence[str]) -> None:
+def refuse_taken(stored: Sequence[str], names: Sequence[str]) -> None:
+    """Raises ColumnTaken where the table has a column that is to be added."""
     for name in names:
-        if name in schema.names:
+        if name in stored:
             raise ColumnTaken(name)
 
 

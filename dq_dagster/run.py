@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
@@ -21,6 +23,7 @@ from dq_dagster.checks.table import CheckedTable
 from dq_dagster.engines import engine_of
 from dq_dagster.engines.base import Engine, EngineStumbled, NarrowableSession, Session
 from dq_dagster.errors import DqDagsterError, TableUnreadable, some_of
+from dq_dagster.frames import DataFrame, WrittenFrame, is_frame
 from dq_dagster.judging import answer, count_quarantined, judge
 from dq_dagster.limits import Limits
 from dq_dagster.memory import PartMemory
@@ -51,6 +54,7 @@ class RememberingUnsupported(DqDagsterError):
 
 
 TableSource = str | os.PathLike[str] | pa.Table
+Checked = TableSource | DataFrame | WrittenFrame
 
 
 class UnknownCheck(DqDagsterError):
@@ -65,7 +69,7 @@ class UnknownCheck(DqDagsterError):
 
 def evaluate(
     recipe: Recipe,
-    table: TableSource,
+    table: Checked,
     *,
     engine: str | Engine = "duckdb",
     references: Mapping[str, TableSource] | None = None,
@@ -78,7 +82,8 @@ def evaluate(
 ) -> Evaluation:
     """Every check of the recipe over the table, in one bounded pass over the rows that metadata cannot answer for.
 
-    `table` is a path, a URL that fsspec reads, or a pyarrow Table. `references` maps the recipe's references to paths
+    `table` is a path, a URL that fsspec reads, a pyarrow Table, or a DataFrame of Spark, which Spark first writes to a
+    private folder in the limits' `temp_directory`, so that its rows are computed once. `references` maps the recipe's references to paths
     or Tables. `only` names the checks to evaluate, in any case. `now` is the instant that checks of freshness measure
     from (default: the clock's). `scope` is what the outcomes say they cover (default: the table's name). `files` are
     the part files to read, where they are not all that the folder holds. `remember` is a folder that keeps what was
@@ -89,6 +94,7 @@ def evaluate(
         TableUnreadable: the table, or a column that a check reads, cannot be read.
         UnknownCheck: `only` names a check that the recipe does not declare.
         RememberingUnsupported: the engine cannot ask a table part by part.
+        FrameUnseen: this process does not find what Spark wrote of a DataFrame.
     """
     return _run(
         recipe, table, engine=engine, references=references, limits=limits, only=only, now=now, scope=scope, files=files, remember=remember
@@ -97,7 +103,7 @@ def evaluate(
 
 def annotate(
     recipe: Recipe,
-    table: TableSource,
+    table: Checked,
     out: str | os.PathLike[str],
     *,
     fail_levels: Sequence[str] | None = None,
@@ -110,53 +116,57 @@ def annotate(
     (default: critical). A failed check of the whole table marks every row. `out` is one Parquet file, replaced in one
     step; values, types and order of the rows are kept. `same` are the keyword arguments of `evaluate`.
 
+    Of a DataFrame on the engine spark, `out` is a folder of part files: Spark writes it, in any order of the rows, and a
+    table that is there is moved aside first.
+
     Raises what `evaluate` raises, and ColumnTaken where the table has such a column already.
     """
     levels = frozenset(level.lower() for level in (fail_levels if fail_levels is not None else ("critical",)))
     if unknown := levels - set(SEVERITIES):
         raise UnknownLevel(sorted(unknown)[0])
 
-    from dq_dagster.rows import write_annotated  # brings pyarrow.compute, which an evaluation does not need
-
     def write(finished: Finished) -> None:
-        write_annotated(
-            finished.checks, finished.outcomes, finished.table, finished.session, out, fail_levels=levels, deadline=finished.deadline
-        )
+        about: dict[str, Any] = {"fail_levels": levels, "deadline": finished.deadline}
+        if finished.frame is not None:
+            from dq_dagster.frame_rows import write_annotated_frame
 
-    return _run(recipe, table, then=write, **same)
+            write_annotated_frame(finished.checks, finished.outcomes, finished.table, finished.session, finished.frame, out, **about)
+            return
+        from dq_dagster.rows import write_annotated  # brings pyarrow.compute, which an evaluation does not need
+
+        write_annotated(finished.checks, finished.outcomes, finished.table, finished.session, out, **about)
+
+    return _run(recipe, table, then=write, beside=out, **same)
 
 
-def split(
-    recipe: Recipe, table: TableSource, *, valid: str | os.PathLike[str], quarantine: str | os.PathLike[str], **same: Any
-) -> Evaluation:
+def split(recipe: Recipe, table: Checked, *, valid: str | os.PathLike[str], quarantine: str | os.PathLike[str], **same: Any) -> Evaluation:
     """Evaluates, and writes the rows that break no `quarantine` check to `valid`, the others to `quarantine`.
 
     The quarantine has `_dq_failed_checks` too: the ids of the quarantine checks that the row broke, in declaration
     order; it is written, empty, where none did. Where a required check failed, or more rows would be quarantined than
     the recipe's `max_rate_ppm` allows, nothing is written, and the evaluation's `failure` says why. `same` are the
-    keyword arguments of `evaluate`.
+    keyword arguments of `evaluate`. Of a DataFrame on the engine spark, both are folders that Spark writes.
     """
 
-    from dq_dagster.rows import write_split
-
     def write(finished: Finished) -> None:
-        if finished.failure is None:
-            write_split(
-                finished.checks,
-                finished.outcomes,
-                finished.table,
-                finished.session,
-                valid=valid,
-                quarantine=quarantine,
-                deadline=finished.deadline,
-            )
+        if finished.failure is not None:
+            return
+        about: dict[str, Any] = {"valid": valid, "quarantine": quarantine, "deadline": finished.deadline}
+        if finished.frame is not None:
+            from dq_dagster.frame_rows import write_split_frame
 
-    return _run(recipe, table, then=write, **same)
+            write_split_frame(finished.checks, finished.outcomes, finished.table, finished.session, finished.frame, **about)
+            return
+        from dq_dagster.rows import write_split
+
+        write_split(finished.checks, finished.outcomes, finished.table, finished.session, **about)
+
+    return _run(recipe, table, then=write, beside=valid, **same)
 
 
 def _run(
     recipe: Recipe,
-    table: TableSource,
+    table: Checked,
     *,
     engine: str | Engine = "duckdb",
     references: Mapping[str, TableSource] | None = None,
@@ -167,24 +177,31 @@ def _run(
     files: Sequence[str] | None = None,
     remember: str | os.PathLike[str] | None = None,
     then: Callable[[Finished], None] | None = None,
+    beside: str | os.PathLike[str] | None = None,
 ) -> Evaluation:
+    """Evaluates, and does `then`; a DataFrame is staged beside a path, else in the limits' folder."""
     limits = limits or Limits()
     instant = (now or dt.datetime.now(dt.timezone.utc)).astimezone(dt.timezone.utc)
     checks = _selected(recipe, only)
-    runner = engine_of(engine)
-    if remember is not None and not runner.chooses:
-        raise RememberingUnsupported(runner.name)
     replaced: list[str] = []
-    for _ in range(2):
-        checked = _bound(recipe, checks, table, files, references or {}, instant)
-        checked.numbered = then is not None
-        memory = _memory(recipe, checked, remember) if then is None else None
-        evaluation = _evaluated(recipe, checks, checked, runner, limits, scope or recipe.table.name, memory, then)
-        replaced = [one.stored.place for one in (checked, *checked.references.values()) if not is_unchanged(one.stored)]
-        if not replaced:
-            if memory is not None:
-                memory.keep()
-            return evaluation
+    with ExitStack() as cleanup:
+        frame = _written(table, beside, limits, cleanup)
+        source = cast(TableSource, table) if frame is None else frame.folder
+        runner = engine_of(engine) if frame is None else _engine_for(frame, engine)
+        if remember is not None and not runner.chooses:
+            raise RememberingUnsupported(runner.name)
+        for _ in range(2):
+            checked = _bound(recipe, checks, source, files, references or {}, instant)
+            checked.numbered = then is not None
+            memory = _memory(recipe, checked, remember) if then is None and frame is None else None
+            evaluation = _evaluated(
+                recipe, checks, checked, runner, limits, scope or recipe.table.name, memory, then, _kept_on(runner, frame)
+            )
+            replaced = [one.stored.place for one in (checked, *checked.references.values()) if not is_unchanged(one.stored)]
+            if not replaced:
+                if memory is not None:
+                    memory.keep()
+                return evaluation
     raise TableUnreadable(replaced[0], "was replaced while it was being read, twice in a row; check it again when nothing writes to it")
 
 
@@ -193,6 +210,33 @@ def _memory(recipe: Recipe, table: CheckedTable, remember: str | os.PathLike[str
     if remember is None or not is_worth_remembering(table.stored):
         return None
     return PartMemory(remember, name=recipe.table.name, place=[table.stored.root, *sorted(table.stored.within or ())])
+
+
+def _written(table: Checked, beside: str | os.PathLike[str] | None, limits: Limits, cleanup: ExitStack) -> WrittenFrame | None:
+    """The DataFrame as Spark wrote it, if the table is one; what is written here is gone afterwards."""
+    if isinstance(table, WrittenFrame) or not is_frame(table):
+        return table if isinstance(table, WrittenFrame) else None
+    from dq_dagster.engines.spark_frames import stage_frame
+
+    near = None if beside is None else Path(beside).absolute().parent
+    if near is not None:
+        near.mkdir(parents=True, exist_ok=True)
+    private = tempfile.TemporaryDirectory(prefix=".dq_dagster-", dir=near or limits.temp_directory or None)
+    return stage_frame(table, os.path.join(cleanup.enter_context(private), "rows"))
+
+
+def _engine_for(frame: WrittenFrame, engine: str | Engine) -> Engine:
+    """The engine; where it is Spark and no more is said, the session that the DataFrame is of."""
+    if engine != "spark":
+        return engine_of(engine)
+    from dq_dagster.engines.spark import SparkEngine
+
+    return SparkEngine(frame.spark)
+
+
+def _kept_on(engine: Engine, frame: WrittenFrame | None) -> WrittenFrame | None:
+    """The DataFrame, where Spark can write its rows again: it checks them, and can tell them apart by its own `_metadata`."""
+    return frame if frame is not None and engine.name == "spark" and "_metadata" not in frame.schema.names else None
 
 
 def explained(
@@ -313,9 +357,10 @@ class Finished:
     checks: tuple[Check, ...]
     outcomes: tuple[Outcome, ...]
     table: CheckedTable
-    session: Callable[[], Session]
+    session: Callable[[], Any]
     failure: Failure | None
     deadline: float
+    frame: WrittenFrame | None
 
 
 def _evaluated(
@@ -327,6 +372,7 @@ def _evaluated(
     scope: str,
     memory: PartMemory | None,
     then: Callable[[Finished], None] | None,
+    frame: WrittenFrame | None,
 ) -> Evaluation:
     started = time.monotonic()
     if limits.verify_checksums and table.planned:
@@ -353,7 +399,7 @@ def _evaluated(
         quarantined = count_quarantined(plan, outcomes, table, session, deadline=deadline)
         failure = failure_of(outcomes, quarantined, table.rows, max_rate_ppm=recipe.quarantine.max_rate_ppm if recipe.quarantine else None)
         if then is not None:
-            then(Finished(plan.checks, outcomes, table, session, failure, deadline))
+            then(Finished(plan.checks, outcomes, table, session, failure, deadline, frame))
     receipt = Receipt(
         recipe=recipe.recipe,
         recipe_digest=recipe.digest,

@@ -54,15 +54,12 @@ def airports() -> pa.Table:
 @dg.asset(partitions_def=months, group_name="new_york", description="One month's flights, each with the weather of its hour.")
 def flight_weather(context: dg.AssetExecutionContext, flights: pa.Table, weather: pa.Table) -> pa.Table:
     window = context.partition_time_window
-    departures = source.rows_between(flights, "time_hour", window.start, window.end)
-    departures = departures.select(["time_hour", "origin", "carrier", "flight", "tailnum", "dest", "dep_delay"])
-    observed = weather.select(["time_hour", "origin", "temp", "wind_speed", "precip", "visib"])
-    return departures.join(observed, keys=["origin", "time_hour"], join_type="left outer")
+    return source.with_weather(source.rows_between(flights, "time_hour", window.start, window.end), weather)
 
 
 @dg.asset(group_name="audit", description="Every flight's aircraft, carrier and destination, for the comparison with the registers.")
 def departures() -> pa.Table:
-    return source.read("flights").select(["time_hour", "carrier", "flight", "tailnum", "origin", "dest"])
+    return source.read("flights").select(source.DEPARTURE)
 
 
 @dg.asset(group_name="registers", description="For each time zone, how many airports lie in it.")

@@ -31,6 +31,8 @@ TYPES: Mapping[str, Mapping[str, pa.DataType]] = {
     "airports": {"lat": pa.float64(), "lon": pa.float64()},
 }
 
+DEPARTURE = ["time_hour", "carrier", "flight", "tailnum", "origin", "dest"]
+
 
 def read(table: str) -> pa.Table:
     """One table of the package, every `NA` a null and `time_hour` an instant in UTC (the files write it with a Z)."""
@@ -42,6 +44,13 @@ def rows_between(rows: pa.Table, column: str, start: dt.datetime, end: dt.dateti
     """The rows whose instant in `column` lies in [start, end)."""
     instant = pc.field(column)
     return rows.filter((instant >= pa.scalar(start, UTC_TIME)) & (instant < pa.scalar(end, UTC_TIME)))
+
+
+def with_weather(flights: pa.Table, weather: pa.Table) -> pa.Table:
+    """Each flight with the weather that was observed where and in the hour when it left."""
+    departures = flights.select(["time_hour", "origin", "carrier", "flight", "tailnum", "dest", "dep_delay"])
+    observed = weather.select(["time_hour", "origin", "temp", "wind_speed", "precip", "visib"])
+    return departures.join(observed, keys=["origin", "time_hour"], join_type="left outer")
 
 
 def _bytes_of(table: str) -> bytes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from example_project import demo, source
 from example_project.checks import RECIPES
 from example_project.definitions import CHECKOUT, build_definitions
 from example_project.jobs import all_schedules, daily_weather
+from tests.local_spark import why_none
 
 RunJob = Callable[..., dg.ExecuteInProcessResult]
 
@@ -229,3 +232,13 @@ def test_the_demo_prints_every_outcome_and_calls_the_red_runs_expected(
     assert "5 runs in" in printed
     assert "Failed, as they should: registers, monthly_weather 2013-02." in printed
     assert "make ui" in printed
+
+
+@pytest.mark.spark
+def test_the_spark_demo_finds_the_same_on_both_engines_and_says_so():
+    if (reason := why_none()) is not None:
+        pytest.skip(reason)
+    done = subprocess.run([sys.executable, "-m", "example_project.demo_spark"], capture_output=True, text=True, cwd=CHECKOUT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "29 outcomes of 7 recipes on each engine; 0 differ." in done.stdout
+    assert "DIFFERS" not in done.stdout

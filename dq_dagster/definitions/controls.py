@@ -77,8 +77,13 @@ class Content:
     rows: int
     digest: int
 
+    @classmethod
+    def of(cls, rows: int, total: int) -> Content:
+        """So many rows, whose hashes have this sum."""
+        return cls(rows, total % _SUM)
+
     def __add__(self, other: Content) -> Content:
-        return Content(self.rows + other.rows, (self.digest + other.digest) % _SUM)
+        return Content.of(self.rows + other.rows, self.digest + other.digest)
 
 
 class ContentDigest:
@@ -100,7 +105,7 @@ class ContentDigest:
             (row,) = self.connection.execute(_digest_query(names)).fetchall()
         finally:
             self.connection.unregister("dq_rows")
-        self.content += Content(int(row[0]), int(row[1] or 0) % _SUM)
+        self.content += Content.of(int(row[0]), int(row[1] or 0))
 
     def add_all(self, batches: Iterable[pa.RecordBatch]) -> Content:
         """Takes in every batch; gives the content so far."""

@@ -62,8 +62,8 @@ def build_recipe_checks(
             a function that is called with a partition key, or None for the whole table, and gives a path.
         references: Tables that the recipe refers to, by name: paths or pyarrow Tables. One that names an asset is
             found where ParquetIOManager stores it, unless it is given here.
-        engine: What evaluates: the key of a resource, or a DuckDBEngineResource or in-memory DuckDBResource
-            (default: DuckDB in memory, with the default limits).
+        engine: What evaluates: the key of a resource, or a DuckDBEngineResource, a SparkEngineResource, an in-memory
+            DuckDBResource, or dagster-pyspark's PySparkResource (default: DuckDB in memory, with the default limits).
         limits: The budgets of these checks; they stand instead of the engine resource's.
         asset_key: Which asset is meant, where `asset` is a definition of several.
         partitions_def: The asset's partitions, where `asset` is a key.

@@ -14,8 +14,8 @@ import dagster as dg
 import pyarrow as pa
 
 from dq_dagster.definitions.asset_metadata import DIGEST_KEY, SCHEMA_KEY, recipe_asset_metadata, stored_schema
-from dq_dagster.definitions.controls import REPLAY, SHAPE_DRIFT, Content, ContentDigest, Force, digesting, replayed, shape_drift
-from dq_dagster.definitions.parquet_files import write_parquet
+from dq_dagster.definitions.candidates import Written, write_candidate
+from dq_dagster.definitions.controls import REPLAY, SHAPE_DRIFT, Content, Force, digesting, replayed, shape_drift
 from dq_dagster.definitions.placing import Placing
 from dq_dagster.definitions.publishing import Candidates, LocalGate
 from dq_dagster.definitions.receipts import write_receipt
@@ -26,6 +26,7 @@ from dq_dagster.definitions.results import check_evaluation, check_result, facts
 from dq_dagster.definitions.step import failure_told, log_outcome, tag_run
 from dq_dagster.errors import CheckRunError, RecipeRefused, some_of
 from dq_dagster.files import locate
+from dq_dagster.frames import FrameUnseen
 from dq_dagster.limits import Limits
 from dq_dagster.outcomes import Evaluation, Failure, Outcome, blocking_failure
 from dq_dagster.recipe import Recipe
@@ -117,6 +118,8 @@ class GateStep:
                         failure = failure or stopped
         except _Unwritable as error:
             failure = error.failure
+        except FrameUnseen as error:
+            failure = Failure("PUBLISH_FAILED", "write", str(error))
         except Exception:  # the function's own error, which its retry policy is about; what was published before it is told
             yield from _recorded(published)
             raise
@@ -162,12 +165,10 @@ class GateStep:
         file = secrets.token_hex(6)
         audited = Audited(table, candidates.path(f"{file}.parquet"))
         with digesting() as connection:
-            built = ContentDigest(connection)
-            with candidates.opened(audited.candidate) as stream:
-                write_parquet(value, stream, observe=built.add if REPLAY in table.controls else None)
+            written = write_candidate(value, audited.candidate, candidates, connection, digests=REPLAY in table.controls)
             try:
-                self._judge(audited, file, scope, candidates, context, now)
-                self._control(audited, built.content, scope, ContentDigest(connection))
+                self._judge(audited, written, file, scope, candidates, context, now)
+                self._control(audited, written, scope)
             except (CheckRunError, RecipeRefused) as error:
                 audited.failure = audited.failure or failure_told(error)
                 context.log.error(f"{scope}: {audited.failure.failure_code}: {audited.failure.failure_detail}")
@@ -183,6 +184,7 @@ class GateStep:
     def _judge(
         self,
         audited: Audited,
+        written: Written,
         file: str,
         scope: str,
         candidates: Candidates | RemoteCandidates,
@@ -197,24 +199,24 @@ class GateStep:
         same: dict[str, Any] = {"engine": engine, "references": references, "limits": self.limits or limits, "now": now, "scope": scope}
         audited.files = {table.key: audited.candidate}
         if table.quarantine_key is None:
-            evaluation = evaluate(table.recipe, audited.candidate, **same)
+            evaluation = evaluate(table.recipe, written.source, **same)
         else:
             files = {
                 table.key: candidates.path(f"{file}-valid.parquet"),
                 table.quarantine_key: candidates.path(f"{file}-quarantine.parquet"),
             }
             with candidates.local(files[table.key]) as valid, candidates.local(files[table.quarantine_key]) as quarantine:
-                evaluation = split(table.recipe, audited.candidate, valid=valid, quarantine=quarantine, **same)
+                evaluation = split(table.recipe, written.source, valid=valid, quarantine=quarantine, **same)
             if evaluation.failure is None:
                 audited.files = files
         audited.evaluation = evaluation
         audited.outcomes = list(evaluation.outcomes)
         audited.failure = evaluation.failure or blocking_failure(evaluation.outcomes, fails_closed=self.blocks_not_evaluated)
 
-    def _control(self, audited: Audited, built: Content, scope: str, digest: ContentDigest) -> None:
+    def _control(self, audited: Audited, written: Written, scope: str) -> None:
         """Reads back what would be published, and compares it with what was built."""
         from dq_dagster.rows import FAILED_CHECKS
-        from dq_dagster.stored_rows import batches_of, schema_of
+        from dq_dagster.stored_rows import schema_of
         from dq_dagster.tables import open_table
 
         controls = audited.table.controls
@@ -225,13 +227,14 @@ class GateStep:
             audited.rows[key], audited.schemas[key] = stored.rows, schema
             if REPLAY in controls:
                 own = [name for name in schema.names if name != FAILED_CHECKS or key == audited.table.key]
-                part = ContentDigest(digest.connection)
-                total += part.add_all(batches_of(stored, names=None if len(own) == len(schema) else own))
+                total += written.read_back(file, stored, None if len(own) == len(schema) else own)
         if REPLAY in controls:
-            audited.outcomes.append(replayed(built, total, force=controls[REPLAY], scope=scope))
+            audited.outcomes.append(replayed(written.built, total, force=controls[REPLAY], scope=scope))
         if SHAPE_DRIFT in controls:
             schema = audited.schemas[audited.table.key]
-            audited.outcomes.append(shape_drift(audited.table.recipe, schema, force=controls[SHAPE_DRIFT], scope=scope, rows=built.rows))
+            audited.outcomes.append(
+                shape_drift(audited.table.recipe, schema, force=controls[SHAPE_DRIFT], scope=scope, rows=sum(audited.rows.values()))
+            )
         audited.failure = audited.failure or blocking_failure(audited.outcomes, fails_closed=self.blocks_not_evaluated)
 
     def _reported(self, audited: Audited, partition: str | None, context: dg.AssetExecutionContext) -> Iterator[Reported]:

@@ -1,14 +1,15 @@
-"""Publishing what a gate let through: one table by one rename, several together by one flip of a link.
+"""Publishing what a gate let through: one file by one rename, several tables or a folder of parts by one flip of a link.
 
 A gate keeps a hidden folder beside its first table, `.orders.parquet.gate`:
 
     candidates/     what is being written and checked, a folder a run
     rejected/       the last rejected candidate of each table, where it is asked for
-    generations/    of tables that are published together: a folder a publication
+    generations/    of what no single rename can publish: a folder a publication
     current         a link to the generation that readers see
     lock            held while candidates are made or cleared, and while a generation takes its place
 
-Tables that are published together are links through `current`, so that one rename changes all of them at once.
+Tables that are published together, and tables of part files, are links through `current`, so that one rename changes
+all of them at once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import IO
 
 from dq_dagster.definitions.refusals import StoredOtherwise
 from dq_dagster.files import locate
-from dq_dagster.writing import sync_folder
+from dq_dagster.writing import WHOLE, is_whole, sync_folder
 
 try:
     import fcntl
@@ -65,7 +66,9 @@ class Candidates:
 
     def size(self, path: str) -> int:
         """The candidate's bytes."""
-        return os.path.getsize(path)
+        if not os.path.isdir(path):
+            return os.path.getsize(path)
+        return sum(file.stat().st_size for file in os.scandir(path) if not file.name.startswith((".", "_")))
 
 
 class LocalGate:
@@ -98,15 +101,16 @@ class LocalGate:
         """Puts candidates where they are published, by path: all of them, in one step, or none.
 
         A path is a table's own, or that of a file in the folder of a partitioned table; of several tables, each has one.
+        A candidate is a file, or a folder of part files that is one whole table.
         A reader sees what was there before or what is there now, also when the process or the machine stops.
 
         Raises:
-            StoredOtherwise: a folder stands in a file's place, or a file in a folder's.
+            StoredOtherwise: a folder of partitions stands in a table's place, or a table in its.
         """
         targets = {_local(path): candidate for candidate, path in moves.items()}
         for path in targets:
             self._refuse_other_layout(path)
-        if len(self._tables) == 1:
+        if not self._needs_link(targets):
             ((path, candidate),) = targets.items()
             path.parent.mkdir(parents=True, exist_ok=True)
             os.replace(candidate, path)
@@ -115,6 +119,11 @@ class LocalGate:
         with self._locked():
             _Generations(self.home, self._tables).publish(targets)
 
+    def _needs_link(self, targets: Mapping[Path, str]) -> bool:
+        """Whether one rename cannot do it: there are several tables, a folder to put in place or to replace, or a link already."""
+        is_folder = any(path.is_dir() or os.path.isdir(candidate) for path, candidate in targets.items())
+        return len(self._tables) > 1 or is_folder or (self.home / "current").is_symlink()
+
     def keep(self, candidate: str, path: str) -> str:
         """Keeps a rejected candidate, instead of the last one that was rejected for the same path; says where."""
         folder = self.home / "rejected"
@@ -122,14 +131,18 @@ class LocalGate:
         target = _local(path)
         is_partition = target not in self._tables
         kept = folder / (f"{target.parent.name}--{target.name}" if is_partition else target.name)
+        if os.path.isdir(kept) or os.path.isdir(candidate):
+            _remove(kept)
         os.replace(candidate, kept)
         return str(kept)
 
     def _refuse_other_layout(self, path: Path) -> None:
-        if path.is_dir():
+        if path.is_dir() and not is_whole(path):
             raise StoredOtherwise(path=str(path), stored="a folder of partitions", wanted="a file")
         if path not in self._tables and path.parent.is_file():
             raise StoredOtherwise(path=str(path.parent), stored="a file", wanted="a partition")
+        if path not in self._tables and is_whole(path.parent):
+            raise StoredOtherwise(path=str(path.parent), stored="a table of part files", wanted="a partition")
 
     @contextmanager
     def _locked(self) -> Generator[None, None, None]:
@@ -255,13 +268,16 @@ def _age(folder: Path) -> float:
 
 
 def _link_tree(source: Path, target: Path, *, without: set[Path] | set[str]) -> None:
-    """The visible files of a folder, and of the folders in it, as further names of the same files; without those places."""
+    """The visible files of a folder, and of the folders in it, as further names of the same files; without those places.
+
+    The mark of a whole table goes with them.
+    """
     skipped = {str(place) for place in without}
 
     def walk(folder: Path, place: str) -> None:
         for entry in os.scandir(folder):
             here = f"{place}{entry.name}"
-            if here in skipped or entry.name.startswith((".", "_")):
+            if here in skipped or (entry.name.startswith((".", "_")) and entry.name != WHOLE):
                 continue
             if entry.is_dir():
                 (target / here).mkdir()

@@ -61,6 +61,14 @@ _SETTINGS = {
 _OPENED = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
 # Where driver and executor are one process: few tasks of a step, and a task that lacks memory fails alone.
 _LOCAL = {"spark.sql.shuffle.partitions": "16", "spark.executor.killOnFatalError.depth": "0"}
+# How tables are written, by names that are none of those above: what is read back has the values that were there, and
+# footers that say their ends.
+WRITING = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+}
 _OUT_OF_MEMORY = ("OutOfMemoryError", "UNABLE_TO_ACQUIRE_MEMORY", "maxResultSize")
 _LACKING = "No module named 'dq_dagster'"
 _RAISERS = frozenset({"pyspark", "py4j", "grpc"})
@@ -135,7 +143,7 @@ class SparkEngine:
             with _errors_as_ours():
                 spark = self.spark
                 self.versions()  # of a Spark that dies on a query too
-                cleanup.enter_context(_settings(spark))
+                cleanup.enter_context(settled(spark, _SETTINGS))
                 session = SparkSession(spark, tables, limits)
                 cleanup.callback(session.close)
                 session.open()
@@ -185,27 +193,27 @@ def _pyspark_version() -> str:
 
 
 _settings_lock = threading.Lock()
-# By session: how many evaluations hold its settings, and what they were before the first.
-_held: dict[str, tuple[int, dict[str, str | None]]] = {}
+# By session and names of settings: how many hold them, and what they were before the first.
+_held: dict[tuple[str, tuple[str, ...]], tuple[int, dict[str, str | None]]] = {}
 
 
 @contextmanager
-def _settings(spark: Any) -> Generator[None, None, None]:
-    """The settings that the answers need, for as long as the body runs; the last to leave puts back what was before."""
-    session = _identity_of(spark)
+def settled(spark: Any, settings: Mapping[str, str]) -> Generator[None, None, None]:
+    """The session with these settings, for as long as the body runs; the last to leave puts back what was before."""
+    held = _identity_of(spark), tuple(settings)
     with _settings_lock:
-        holders, before = _held.get(session, (0, {}))
+        holders, before = _held.get(held, (0, {}))
         if not holders:
-            before = {name: spark.conf.get(name, None) for name in _SETTINGS}
-            _set(spark, _SETTINGS)
-        _held[session] = holders + 1, before
+            before = {name: spark.conf.get(name, None) for name in settings}
+            _set(spark, settings)
+        _held[held] = holders + 1, before
     try:
         yield
     finally:
         with _settings_lock, _unless_gone():
-            holders, before = _held.pop(session)
+            holders, before = _held.pop(held)
             if holders > 1:
-                _held[session] = holders - 1, before
+                _held[held] = holders - 1, before
             else:
                 _set(spark, before)
 
@@ -265,6 +273,15 @@ class SparkSession:
         while taken := self._run(lambda: list(islice(rows, _BATCH_ROWS)), deadline):
             columns = [pa.array([row[place] for row in taken], field.type) for place, field in enumerate(schema)]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def frame(self, query: exp.Query) -> Any:
+        """The query as a DataFrame; it can be used for as long as the session is open. Raises EngineStumbled."""
+        with _unlogged(), _errors_as_ours():
+            return self._spark.sql(self._text(query))
+
+    def run(self, action: Callable[[], _Answer], *, deadline: float) -> _Answer:
+        """Does something with such a DataFrame. Raises as `numbers` does."""
+        return self._run(action, deadline)
 
     def type_of(self, expression: exp.Expr, relation: str) -> pa.DataType:
         from pyspark.sql.pandas.types import to_arrow_type

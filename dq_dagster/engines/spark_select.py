@@ -116,11 +116,35 @@ def _keys(order: exp.Expr, kind: pa.DataType | None) -> list[exp.Expr]:
 
 
 def as_in(rewriter: Rewriter, node: exp.In) -> exp.Expr:
-    """Membership. Words in a subquery become a list, which Spark hashes."""
-    words = _words(node.args.get("query"))
+    """Membership. Words in a subquery become a list, which Spark hashes.
+
+    Of `NOT x IN (…)`, Spark compares each row with each member, for a NULL among them would matter. Where there is none,
+    whether x is one of them is asked as a question of its own, which is a hash join.
+    """
+    query = node.args.get("query")
+    words = _words(query)
     if words is not None:
         return exp.In(this=rewriter.visit(node.this), expressions=[sql.text(word) for word in words])
-    return rewriter.descend(node)
+    has_no_null = _has_no_null(query)
+    written = rewriter.descend(node)
+    if not has_no_null:
+        return written
+    cases = [exp.If(this=written, true=exp.true())]
+    if not isinstance(node.this, exp.Struct):
+        cases.insert(0, exp.If(this=sql.is_null(rewriter.visit(node.this)), true=exp.null()))
+    return exp.Case(ifs=cases, default=exp.false())
+
+
+def _has_no_null(query: Any) -> bool:
+    """Whether the one column of a subquery cannot be NULL: it is a struct, or those that are NULL are left out."""
+    select = query.this if isinstance(query, exp.Subquery) else None
+    if not isinstance(select, exp.Select) or len(select.selects) != 1:
+        return False
+    value, where = select.selects[0].unalias(), select.args.get("where")
+    if isinstance(value, exp.Struct) or where is None:
+        return isinstance(value, exp.Struct)
+    conditions = where.this.flatten() if isinstance(where.this, exp.And) else [where.this]
+    return exp.not_(sql.is_null(value)) in conditions
 
 
 def _words(query: Any) -> list[str] | None:

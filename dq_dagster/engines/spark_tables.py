@@ -20,6 +20,7 @@ pc: Any = pyarrow.compute
 # No stored column is likely to be called so.
 _FILE, _ROW, _FIRST_ROW = "dq file", "dq row", "dq first row"
 _METADATA = "_metadata"
+_FILE_PATH = "url_decode(replace(_metadata.file_path, '+', '%2B'))"
 _SCHEMES = {"s3": "s3a", "s3a": "s3a", "gs": "gs", "gcs": "gs", "hdfs": "hdfs", "abfs": "abfs", "abfss": "abfss", "az": "abfs"}
 
 
@@ -38,6 +39,18 @@ def frame_of(spark: Any, table: CheckedTable, columns: frozenset[str]) -> Any:
     for frame in frames[1:]:
         whole = whole.unionAll(frame)
     return whole
+
+
+def rows_by_number(spark: Any, table: CheckedTable, schema: Any, number: str) -> Any:
+    """Every row of the table's local files, read with a schema of Spark's own, and its number in the table as a last column."""
+    from pyspark.sql import functions as F
+
+    parts = table.stored.parts
+    rows = spark.read.schema(schema).parquet(*(local_address(part.path) for part in parts))
+    own = [F.col(quoted(field.name)) for field in schema]
+    found = F.expr(_FILE_PATH).alias(_FILE) if len(parts) > 1 else F.lit("").alias(_FILE)
+    keyed = _with_keys(spark, rows.select(*own, found, F.col(f"{_METADATA}.row_index").alias(_ROW)), table, [], parts)
+    return keyed.select(*own, (F.col(quoted(_FIRST_ROW)) + F.col(quoted(_ROW))).alias(number))
 
 
 def _is_read_by_spark(table: CheckedTable, wanted: Sequence[StoredColumn]) -> bool:
@@ -73,10 +86,19 @@ def _scheme(table: CheckedTable) -> str:
 
 def address_of(table: CheckedTable, path: str) -> str:
     """A part's path as Spark opens it, with no character taken for a pattern."""
-    literal = "".join(f"\\{char}" if char in "\\*?[]{}" else char for char in path)
+    literal = _literal(path)
     if table.stored.filesystem is None:
         return literal
     return literal if "://" in path else f"{_SCHEMES[_scheme(table)]}://{literal}"
+
+
+def local_address(path: str) -> str:
+    """A local path as Spark opens it, whichever file system is its default."""
+    return f"file://{_literal(path)}"
+
+
+def _literal(path: str) -> str:
+    return "".join(f"\\{char}" if char in "\\*?[]{}" else char for char in path)
 
 
 def _from_parts(
@@ -100,7 +122,7 @@ def _from_parts(
     if table.numbered or keyed:
         rows = rows.select(
             *(F.col(quoted(name)) for name in declared),
-            F.expr("url_decode(replace(_metadata.file_path, '+', '%2B'))").alias(_FILE) if len(parts) > 1 else F.lit("").alias(_FILE),
+            F.expr(_FILE_PATH).alias(_FILE) if len(parts) > 1 else F.lit("").alias(_FILE),
             F.col(f"{_METADATA}.row_index").alias(_ROW),
         )
         rows = _with_keys(spark, rows, table, keyed, parts)

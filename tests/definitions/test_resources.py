@@ -92,13 +92,17 @@ def test_a_database_that_only_the_run_knows_is_refused_in_the_run(tmp_path: Path
 @pytest.mark.parametrize(("engine", "resources"), [(duckdb, {}), ("io_manager", {})], ids=["no resource", "key of another"])
 def test_what_is_no_engine_is_refused(engine: Any, resources: dict[str, Any], tmp_path: Path):
     if not isinstance(engine, str):
-        with pytest.raises(EngineRefused, match="engine is a module; give a DuckDBEngineResource, a DuckDBResource or the key of one"):
+        with pytest.raises(
+            EngineRefused,
+            match="engine is a module; give a DuckDBEngineResource, a SparkEngineResource, a DuckDBResource, a PySparkResource, or the key of one",
+        ):
             build_recipe_checks(asset=orders, recipe=OWN, engine=engine)
         return
     result = run([orders, *build_recipe_checks(asset=orders, recipe=OWN, engine=engine)], tmp_path, resources=resources)
     failure = result.failure_data_for_node("check_orders")
     assert failure is not None
-    assert "resource 'io_manager' is a ParquetIOManager, and checks run on a DuckDBEngineResource or a DuckDBResource" in str(failure.error)
+    told = "and checks run on a DuckDBEngineResource, a SparkEngineResource, a DuckDBResource, a PySparkResource"
+    assert f"resource 'io_manager' is a ParquetIOManager, {told}" in str(failure.error)
 
 
 def test_a_deployment_keeps_what_it_knows_of_parts_in_one_place(tmp_path: Path):
