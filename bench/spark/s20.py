@@ -98,10 +98,20 @@ def dqx(spark: Any, file: Path, *, json_too: bool) -> Any:
     rules: list[Any] = []
 
     def row(check: str, column: str | None = None, **arguments: Any) -> None:
-        rules.append(DQRowRule("error", getattr(check_funcs, check), name=f"r{len(rules)}", column=column, check_func_kwargs=arguments))
+        rules.append(
+            DQRowRule(
+                criticality="error",
+                check_func=getattr(check_funcs, check),
+                name=f"r{len(rules)}",
+                column=column,
+                check_func_kwargs=arguments,
+            )
+        )
 
     def whole(check: str, **arguments: Any) -> None:
-        rules.append(DQDatasetRule("error", getattr(check_funcs, check), name=f"r{len(rules)}", check_func_kwargs=arguments))
+        rules.append(
+            DQDatasetRule(criticality="error", check_func=getattr(check_funcs, check), name=f"r{len(rules)}", check_func_kwargs=arguments)
+        )
 
     for key in (["station", "observed_at"], ["reading_id"]):
         whole("is_unique", columns=key)
