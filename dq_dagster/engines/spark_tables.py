@@ -86,9 +86,9 @@ def _scheme(table: CheckedTable) -> str:
 
 def address_of(table: CheckedTable, path: str) -> str:
     """A part's path as Spark opens it, with no character taken for a pattern."""
-    literal = _literal(path)
     if table.stored.filesystem is None:
-        return literal
+        return local_address(path)
+    literal = _literal(path)
     return literal if "://" in path else f"{_SCHEMES[_scheme(table)]}://{literal}"
 
 
