@@ -20,7 +20,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 STORE = HERE.parent / ".bench"
-PEERS = {"dataframely": ["dataframely", "polars"], "soda": ["soda-core-duckdb", "setuptools<81"]}
+PEERS = {"dataframely": ["dataframely", "polars"], "soda": ["soda-core-duckdb", "setuptools<81", "pytz"]}
 
 
 @dataclass(frozen=True, slots=True)
