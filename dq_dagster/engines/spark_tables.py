@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
@@ -93,8 +94,8 @@ def address_of(table: CheckedTable, path: str) -> str:
 
 
 def local_address(path: str) -> str:
-    """A local path as Spark opens it, whichever file system is its default."""
-    return f"file://{_literal(path)}"
+    """A local path as Spark opens it, whichever file system is its default and wherever its own process runs."""
+    return f"file://{_literal(os.path.abspath(path))}"
 
 
 def _literal(path: str) -> str:
@@ -193,7 +194,9 @@ def _with_keys(spark: Any, rows: Any, table: CheckedTable, keyed: Sequence[Store
 
 def address_of_plain(table: CheckedTable, path: str) -> str:
     """A part's path as Spark names it among a row's metadata."""
-    return path if table.stored.filesystem is None or "://" in path else f"{_SCHEMES[_scheme(table)]}://{path}"
+    if table.stored.filesystem is None:
+        return os.path.abspath(path)
+    return path if "://" in path else f"{_SCHEMES[_scheme(table)]}://{path}"
 
 
 def _tail(path: str) -> str:

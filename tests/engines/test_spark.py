@@ -288,3 +288,13 @@ def test_without_pyspark_the_error_says_what_to_install():
     )
     told = "SparkMissing the engine spark needs pyspark, which is not installed; install it with: pip install 'dq_dagster[spark]'"
     assert done.stdout.strip() == told
+
+
+def test_a_path_is_relative_to_this_process_not_to_sparks(tmp_path, monkeypatch):
+    (tmp_path / "t" / "day=1").mkdir(parents=True)
+    pq.write_table(pa.table({"a": [1, None]}), tmp_path / "t" / "day=1" / "0.parquet")
+    monkeypatch.chdir(tmp_path)
+    check = {"check_id": "c", "kind": "is_not_null", "enforcement": "required", "column": "a", "filter": "day = '1'"}
+    recipe = dq.Recipe.model_validate({"recipe": "r", "table": {"name": "t"}, "checks": [check]})
+    (outcome,) = dq.evaluate(recipe, "t", engine=spark_engine()).outcomes
+    assert (outcome.status, outcome.failed_rows) == ("failed", 1)
