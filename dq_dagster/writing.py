@@ -44,15 +44,13 @@ def parquet_files(targets: Sequence[tuple[str | os.PathLike[str], pa.Schema]]) -
 
 def replace_file(path: str, content: bytes) -> None:
     """Writes a file in one step: a reader sees what was there before, or all of this. Raises OSError."""
-    handle, hidden = tempfile.mkstemp(prefix=".dq_dagster-", dir=os.path.dirname(path))
-    try:
+    with ExitStack() as cleanup:
+        handle, hidden = tempfile.mkstemp(prefix=".dq_dagster-", dir=os.path.dirname(path))
+        cleanup.callback(_remove, hidden)
         with open(handle, "wb") as file:
             file.write(content)
         os.chmod(hidden, 0o666 & ~_umask())
         os.replace(hidden, path)
-    except BaseException:
-        _remove(hidden)
-        raise
 
 
 # A folder with this file in it is one table, written whole: Spark leaves it, and readers pass over it.

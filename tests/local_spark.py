@@ -51,11 +51,16 @@ def why_none() -> str | None:
     return None
 
 
-@lru_cache(maxsize=1)
-def spark_engine() -> Any:
-    """The engine; skips the test where there is no Spark, and fails it where DQ_DAGSTER_REQUIRE_SPARK is 1."""
+def require_spark() -> None:
+    """Skips the test where there is no Spark, and fails it where DQ_DAGSTER_REQUIRE_SPARK is 1."""
     if (reason := why_none()) is not None:
         (pytest.fail if os.environ.get("DQ_DAGSTER_REQUIRE_SPARK") == "1" else pytest.skip)(reason)
+
+
+@lru_cache(maxsize=1)
+def spark_engine() -> Any:
+    """The engine, for a test that requires Spark."""
+    require_spark()
     from pyspark.sql import SparkSession
 
     from dq_dagster.engines.spark import SparkEngine

@@ -17,7 +17,7 @@ from example_project import demo, source
 from example_project.checks import RECIPES
 from example_project.definitions import CHECKOUT, build_definitions
 from example_project.jobs import all_schedules, daily_weather
-from tests.local_spark import why_none
+from tests.local_spark import require_spark
 
 RunJob = Callable[..., dg.ExecuteInProcessResult]
 
@@ -236,8 +236,7 @@ def test_the_demo_prints_every_outcome_and_calls_the_red_runs_expected(
 
 @pytest.mark.spark
 def test_the_spark_demo_finds_the_same_on_both_engines_and_says_so():
-    if (reason := why_none()) is not None:
-        pytest.skip(reason)
+    require_spark()
     done = subprocess.run([sys.executable, "-m", "example_project.demo_spark"], capture_output=True, text=True, cwd=CHECKOUT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "29 outcomes of 7 recipes on each engine; 0 differ." in done.stdout

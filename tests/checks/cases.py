@@ -147,18 +147,28 @@ def arrow(rows: Rows) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
+def store(cases: Sequence[Case], folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """Stores the rows that the cases share as rows.parquet, and the references: the recipe of all the checks, and the references' paths."""
+    case = cases[0]
+    checks = [
+        {"check_id": f"check_{place}" if place else "the_check", "kind": one.kind, "enforcement": "required", **one.check}
+        for place, one in enumerate(cases)
+    ]
+    pq.write_table(arrow(case.rows), folder / "rows.parquet")
+    references = {name: str(folder / f"{name}.parquet") for name in case.references}
+    for name, path in references.items():
+        pq.write_table(arrow(case.references[name]), path)
+    declared = {"recipe": "case", "table": {"name": "rows", **case.table}, "checks": checks, **case.recipe}
+    declared.setdefault("references", {name: {"path": path} for name, path in references.items()})
+    return declared, references
+
+
 def run_case(case: Case) -> None:
     """Asserts that the case finds what it must: in the outcome, and in the annotated rows."""
     table = arrow(case.rows)
-    check = {"check_id": "the_check", "kind": case.kind, "enforcement": "required", **case.check}
-    declared = {"recipe": "case", "table": {"name": "rows", **case.table}, "checks": [check], **case.recipe}
     with tempfile.TemporaryDirectory() as folder:
+        declared, references = store([case], Path(folder))
         stored, out = str(Path(folder) / "rows.parquet"), str(Path(folder) / "annotated.parquet")
-        pq.write_table(table, stored)
-        references = {name: str(Path(folder) / f"{name}.parquet") for name in case.references}
-        for name, path in references.items():
-            pq.write_table(arrow(case.references[name]), path)
-        declared.setdefault("references", {name: {"path": path} for name, path in references.items()})
         try:
             recipe = Recipe.model_validate(declared)
             (outcome,) = run.annotate(recipe, stored, out, references=references, now=case.now).outcomes

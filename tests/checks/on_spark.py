@@ -111,26 +111,16 @@ def _content(rows: Rows) -> bytes:
 
 
 def _found(cases: Sequence[Case], engine: str) -> list[Found]:
-    from tests.checks.cases import arrow
+    from tests.checks.cases import store
 
     case = cases[0]
-    table = arrow(case.rows)
-    checks = [
-        {"check_id": f"check_{place}" if place else "the_check", "kind": one.kind, "enforcement": "required", **one.check}
-        for place, one in enumerate(cases)
-    ]
-    declared = {"recipe": "case", "table": {"name": "rows", **case.table}, "checks": checks, **case.recipe}
     with tempfile.TemporaryDirectory() as folder:
+        declared, references = store(cases, Path(folder))
         stored, out = str(Path(folder) / "rows.parquet"), str(Path(folder) / "annotated.parquet")
-        pq.write_table(table, stored)
-        references = {name: str(Path(folder) / f"{name}.parquet") for name in case.references}
-        for name, path in references.items():
-            pq.write_table(arrow(case.references[name]), path)
-        declared.setdefault("references", {name: {"path": path} for name, path in references.items()})
         recipe = Recipe.model_validate(declared)
         chosen = spark_engine() if engine == "spark" else engine
         outcomes = run.annotate(recipe, stored, out, references=references, now=case.now, engine=chosen).outcomes
-        errors = pq.read_table(out, columns=["_dq_errors"])["_dq_errors"].to_pylist()[: table.num_rows]
+        errors = pq.read_table(out, columns=["_dq_errors"])["_dq_errors"].to_pylist()[: pq.read_metadata(stored).num_rows]
     marks = [{entry["check_id"] for entry in entries} for entries in errors]
     return [
         Found(outcome, tuple(row for row, broken in enumerate(marks) if outcome.check_id in broken)) for outcome in outcomes[: len(cases)]

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.local_spark import why_none
+from tests.local_spark import require_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -122,8 +122,7 @@ def wait_for(port: int) -> None:
 
 
 def test_a_worker_that_dies_in_the_middle_of_a_check_changes_no_outcome(tmp_path: Path):
-    if (reason := why_none()) is not None:
-        pytest.skip(reason)
+    require_spark()
     table = tmp_path / "t"
     table.mkdir()
     for place in range(FILES):
