@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dq_dagster.errors import TableUnreadable
+from dq_dagster.key_records import TRAILER, length_of
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*(?:::[A-Za-z][A-Za-z0-9+.\-]*)*://")
 _LOCAL = ("file://", "local://")
@@ -44,12 +45,16 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file as it was when it was opened: its identity and the bytes of its footer, length and magic included."""
+    """A file as it was when it was opened: its identity and the bytes of its footer, length and magic included.
+
+    `record` is what its writer stated before the footer, by key_records.py; mostly nothing.
+    """
 
     found: FoundFile
     size: int
     modified: str
     footer: bytes
+    record: bytes = b""
 
 
 def locate(place: str | os.PathLike[str]) -> Location:
@@ -216,12 +221,12 @@ def _read_local_footer(place: str, file: FoundFile) -> StoredFile:
                 stream.seek(start)
                 return stream.read(end - start)
 
-            footer = _footer(place, file, status.st_size, read)
+            footer, record = _end(place, file, status.st_size, read)
     except OSError as error:
         raise unreadable(place, file.shown, error) from error
     seconds, rest = divmod(status.st_mtime_ns, 10**9)
     when = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=seconds)
-    return StoredFile(file, status.st_size, f"{when.isoformat()}.{rest:09d}Z", footer)
+    return StoredFile(file, status.st_size, f"{when.isoformat()}.{rest:09d}Z", footer, record)
 
 
 def _read_remote_footers(location: Location, found: Sequence[FoundFile]) -> list[StoredFile]:
@@ -243,12 +248,12 @@ def _read_remote_footers(location: Location, found: Sequence[FoundFile]) -> list
             return tail[start - begin : end - begin] if start >= begin else filesystem.cat_file(path, start=start, end=end)
 
         try:
-            footer = _footer(location.place, file, size, read)
+            footer, record = _end(location.place, file, size, read)
         except TableUnreadable:
             raise
         except Exception as error:  # as above
             raise unreadable(location.place, file.shown, error) from error
-        stored.append(StoredFile(file, size, _version(listed), footer))
+        stored.append(StoredFile(file, size, _version(listed), footer, record))
     return stored
 
 
@@ -258,7 +263,8 @@ def _version(listed: Mapping[str, Any]) -> str:
     return value.isoformat() if isinstance(value, dt.datetime) else str(value).strip('"')
 
 
-def _footer(place: str, file: FoundFile, size: int, read: Callable[[int, int], bytes]) -> bytes:
+def _end(place: str, file: FoundFile, size: int, read: Callable[[int, int], bytes]) -> tuple[bytes, bytes]:
+    """A file's footer, and what its writer stated before it."""
     if size == 0:
         raise TableUnreadable(place, f"{file.shown} is empty (0 bytes), so whatever wrote it did not finish; write it again")
     end = read(max(0, size - 8), size)
@@ -272,7 +278,11 @@ def _footer(place: str, file: FoundFile, size: int, read: Callable[[int, int], b
     length = int.from_bytes(end[:4], "little")
     if length + 12 > size:
         raise TableUnreadable(place, f"{file.shown} states a footer of {length} bytes and holds {size}: it is damaged; write it again")
-    footer = read(size - 8 - length, size)
-    if len(footer) != length + 8:
+    start = size - 8 - length
+    tail = read(max(0, start - TRAILER), size)
+    trailer, footer = tail[: -length - 8], tail[-length - 8 :]
+    stated = length_of(trailer)
+    record = read(start - stated, start) if 0 < stated <= start else b""
+    if len(tail) != min(start, TRAILER) + length + 8 or len(record) not in (0, stated):
         raise TableUnreadable(place, f"{file.shown} changed while it was being opened; try again")
-    return footer
+    return footer, record

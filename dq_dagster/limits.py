@@ -14,7 +14,8 @@ class Limits:
     `max_checks` and `max_rows` bound what a recipe may declare. `scan_bytes` (compressed bytes, estimated from the
     footers) and `scan_seconds` bound the pass over the rows. `memory_limit` is a size in DuckDB's spelling ("1GiB").
     `temp_directory` is where a private spill folder is made (None: the system's, empty: nothing is spilled), and
-    `max_temp_bytes` its largest size. `verify_checksums` reads the checked columns once more to compare page checksums.
+    `max_temp_bytes` its largest size. `verify_checksums` reads the checked columns once more to compare page checksums. Without
+    `key_records` a key is looked for in the rows even where the writers of the files stated that it is one.
     """
 
     max_checks: int = 128
@@ -26,4 +27,5 @@ class Limits:
     max_temp_bytes: int | None = None
     detail_chars: int = 1024
     verify_checksums: bool = False
+    key_records: bool = True
     threads: int | None = None

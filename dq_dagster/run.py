@@ -192,7 +192,7 @@ def _run(
             raise RememberingUnsupported(runner.name)
         for _ in range(2):
             checked = _bound(recipe, checks, source, files, references or {}, instant)
-            checked.numbered = then is not None
+            checked.numbered, checked.believes_records = then is not None, limits.key_records
             memory = _memory(recipe, checked, remember) if then is None and frame is None else None
             evaluation = _evaluated(
                 recipe, checks, checked, runner, limits, scope or recipe.table.name, memory, then, _kept_on(runner, frame)
@@ -244,6 +244,7 @@ def explained(
     table: TableSource,
     *,
     references: Mapping[str, TableSource] | None = None,
+    limits: Limits | None = None,
     only: Sequence[str] | None = None,
     files: Sequence[str] | None = None,
     remember: str | os.PathLike[str] | None = None,
@@ -251,7 +252,8 @@ def explained(
     """How `evaluate` would answer the checks, in words and SQL. Reads footers, and the first rows of a large table."""
     checks = _selected(recipe, only)
     checked = _bound(recipe, checks, table, files, references or {}, dt.datetime.now(dt.timezone.utc))
-    engine, limits = engine_of("duckdb"), Limits()
+    engine, limits = engine_of("duckdb"), limits or Limits()
+    checked.believes_records = limits.key_records
     deadline = time.monotonic() + limits.scan_seconds
     with engine.session(_relations(checked), limits) as session:
         memory, told = _memory(recipe, checked, remember), list[str]()

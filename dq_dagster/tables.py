@@ -15,10 +15,12 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dq_dagster import key_records
 from dq_dagster.arrow_types import UnknownType, arrow_type, plain, widen, words_for
 from dq_dagster.errors import TableUnreadable, some_of
 from dq_dagster.files import FoundFile, Location, StoredFile, find_files, locate, read_footers, unreadable
 from dq_dagster.footers import Footer, digest_of, parse_footer
+from dq_dagster.key_records import KeyRange
 from dq_dagster.outcomes import FileRead
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -42,6 +44,7 @@ class Part:
     """One file of a table. `path` is literal, to be opened as it is; `name` is the part's name below the table's root.
 
     `keys` are the values that folder names (`k=v`) give, None for NULL; `footer` is the digest of the file's footer.
+    `ranges` are the keys by which its rows rise, as their writer stated.
     """
 
     path: str
@@ -53,6 +56,7 @@ class Part:
     modified: str
     footer: str
     statistics: Footer = field(repr=False, compare=False)
+    ranges: tuple[KeyRange, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def shown(self) -> str:
@@ -135,6 +139,26 @@ class StoredTable:
                 return None
             ends += converted
         return (min(ends), max(ends)) if ends else None
+
+    def is_key(self, names: Iterable[str]) -> bool:
+        """Whether the writers of all parts stated what makes these columns a key: no two rows share their values.
+
+        The rows of each part rise by some of the columns, none of which is NULL, and the parts' ranges lie apart.
+        """
+        wanted = frozenset(names)
+        stated = [{one.columns: one for one in part.ranges} for part in self.parts]
+        orders = [order for order in (stated[0] if stated else ()) if wanted.issuperset(order)]
+        return any(all(order in part for part in stated) and self._rises_by(order, [part[order] for part in stated]) for order in orders)
+
+    def _rises_by(self, order: Sequence[str], ranges: Sequence[KeyRange]) -> bool:
+        """Whether the parts' ranges can be compared, their columns being of one type, and lie apart."""
+        for name in order:
+            column = self.column(name)
+            if column is None or column.from_path or name in self.conflicts:
+                return False
+            if any(name not in part.statistics.names or plain(_type_in(part.schema, name)) != column.type for part in self.parts):
+                return False
+        return key_records.are_apart([(one.first, one.last) for one in ranges if one.first is not None and one.last is not None])
 
     def bytes_of(self, names: Iterable[str]) -> int:
         """The bytes to be read for these columns: compressed ones of files, buffers of a table in memory."""
@@ -261,6 +285,7 @@ def _part(place: str, file: StoredFile, like: Footer | None) -> Part:
         modified=file.modified,
         footer=footer.digest,
         statistics=footer,
+        ranges=key_records.read(file.record, file.footer) if file.record else (),
     )
 
 

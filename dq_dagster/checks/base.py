@@ -114,6 +114,10 @@ class Check(Model):
         for name in type(self).model_fields:
             yield from ((pointer, ref) for pointer, ref in refs_in(getattr(self, name), f"/{name}") if pointer not in elsewhere)
 
+    def key(self, grain: Sequence[str]) -> tuple[str, ...] | None:
+        """The columns that are to be a key of the table, where the check asks nothing else; a writer may then record it."""
+        return None
+
     def named_columns(self) -> tuple[ColumnRef, ...]:
         """The columns that the check is about, for example rows: those in `column` and `columns`."""
         named = [ref for name in ("column", "columns") for _, ref in refs_in(getattr(self, name, None), "")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -55,6 +55,12 @@ class ColumnRef(RootModel[str | SqlExpression]):
     def reads(self) -> tuple[str, ...]:
         """The column paths it reads, as written."""
         return (self.root,) if isinstance(self.root, str) else tuple(column_paths(parse(self.root.expression)))
+
+
+def plain_names(refs: Sequence[ColumnRef]) -> tuple[str, ...] | None:
+    """The names of the columns; None where one of them is an expression."""
+    names = tuple(ref.root for ref in refs if isinstance(ref.root, str))
+    return names if len(names) == len(refs) else None
 
 
 class Condition(RootModel[str], HoldsColumns):

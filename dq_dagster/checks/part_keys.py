@@ -6,7 +6,6 @@ the key's parts as they are named, and the first of them last.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from dq_dagster.checks.base import Ask, Numbers, Parted
 from dq_dagster.checks.distinctness import Summary, orders_of
 from dq_dagster.checks.runs import around, does_not_rise
 from dq_dagster.checks.table import Value
+from dq_dagster.key_records import are_apart
 
 
 def parted_key(values: Sequence[Value], summary: Summary, relation: str, reads: frozenset[str], repeated: exp.Query) -> Parted | None:
@@ -88,8 +88,7 @@ def _is_apart(parts: Sequence[Numbers], at: int) -> bool:
             ranges.append((_members(found[f"first{at}"]), _members(found[f"last{at}"])))
     if any(None in end for ends in ranges for end in ends):  # a value that has no place in an order, such as an infinite instant
         return False
-    ranges.sort()
-    return all(before[1] < after[0] for before, after in itertools.pairwise(ranges))
+    return are_apart(ranges)
 
 
 def _members(key: Mapping[str, Any]) -> tuple[Any, ...]:

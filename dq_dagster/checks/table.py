@@ -84,7 +84,8 @@ class CheckedTable:
 
     `references` are the other tables that checks look into, `planned` the stored columns that are read at all;
     with `numbered` the relation carries each row's number too. `survey` is there for a large table on an engine that
-    reads the rows in one sequence: only then are there cheaper ways to choose from.
+    reads the rows in one sequence: only then are there cheaper ways to choose from. Where it `believes_records`, a key may
+    be known from what its writers stated in the files.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class CheckedTable:
         self.references = dict(references or {})
         self.planned = planned
         self.numbered = False
+        self.believes_records = True
         self.expression_types: dict[str, pa.DataType] = {}
         self.survey: Survey | None = None
 
@@ -201,6 +203,11 @@ class CheckedTable:
     def extremes(self, value: Value) -> tuple[Any, Any] | None:
         """The exact smallest and largest stored value, where the footers say it; never for floats or text."""
         return None if value.stored is None else self.stored.extremes(value.stored)
+
+    def is_key(self, values: Sequence[Value]) -> bool:
+        """Whether the files state that no two rows share these values."""
+        names = [value.stored for value in values]
+        return self.believes_records and None not in names and self.stored.is_key(name for name in names if name is not None)
 
     def repeating(self, reads: frozenset[str]) -> str | None:
         """The one stored column that is read, where its values repeat so often that each is better judged once; else None."""

@@ -53,6 +53,7 @@ def _run_options(command: Command) -> Command:
         click.option("--memory-limit", metavar="SIZE", help="The most memory the engine may use, such as 2GiB."),
         click.option("--only", multiple=True, metavar="CHECK_ID", help="Evaluate this check alone; may be repeated."),
         click.option("--verify-checksums", is_flag=True, help="Compare page checksums too; reads the checked columns once more."),
+        click.option("--no-key-records", "key_records", is_flag=True, flag_value=False, default=True, help="Look for keys in the rows."),
     )
     for option in reversed(options):
         command = option(command)
@@ -84,6 +85,7 @@ def _run_arguments(references: tuple[str, ...], **given: Any) -> dict[str, Any]:
         "max_seconds": "scan_seconds",
         "memory_limit": "memory_limit",
         "verify_checksums": "verify_checksums",
+        "key_records": "key_records",
     }
     limits = Limits(**{limit: given[option] for option, limit in names.items() if given[option] is not None})
     return {
@@ -123,7 +125,8 @@ def check(
     loaded = _loaded(recipe, dialect, table_name)
     arguments = _run_arguments(**given)
     if explain:
-        click.echo(run.explained(loaded, table, references=arguments["references"], only=arguments["only"], remember=remember))
+        told = {name: arguments[name] for name in ("references", "limits", "only")}
+        click.echo(run.explained(loaded, table, remember=remember, **told))
         return
     with printing.progress(f"checking {table}", quiet=as_json):
         evaluation = run.evaluate(loaded, table, remember=remember, **arguments)

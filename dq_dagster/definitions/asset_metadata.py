@@ -15,19 +15,23 @@ from dq_dagster.recipe import Recipe
 
 SCHEMA_KEY = "dagster/column_schema"
 DIGEST_KEY = "dq_dagster/recipe_digest"
+KEYS_KEY = "dq_dagster/keys"
 
 
 def recipe_asset_metadata(recipe: Recipe) -> dict[str, Any]:
     """Metadata for an asset that the recipe is about: its Columns tab, and the recipe's name and digest.
 
     The Columns tab lists the declared columns with their types and descriptions, and what the checks ask of each.
-    ParquetIOManager carries the digest to every materialization. The digest serves as the code version too:
+    ParquetIOManager carries the digest to every materialization, and records in the files by which of the recipe's keys
+    their rows rise. The digest serves as the code version too:
 
         @dg.asset(metadata=recipe_asset_metadata(recipe), code_version=recipe.digest)
 
     `recipe` is a Recipe, such as load_recipe gives.
     """
     metadata: dict[str, Any] = {"dq_dagster/recipe": recipe.recipe, DIGEST_KEY: recipe.digest}
+    if keys := keys_of(recipe):
+        metadata[KEYS_KEY] = keys
     if not recipe.table.columns:
         return metadata
     columns = [
@@ -35,6 +39,12 @@ def recipe_asset_metadata(recipe: Recipe) -> dict[str, Any]:
         for column in recipe.table.columns
     ]
     return {SCHEMA_KEY: dg.TableSchema(columns=columns), **metadata}
+
+
+def keys_of(recipe: Recipe) -> list[list[str]]:
+    """The columns that the recipe's checks want to be keys of the table, each key once."""
+    keys = (check.key(recipe.table.grain) for check in recipe.checks)
+    return [list(key) for key in dict.fromkeys(keys) if key]
 
 
 def stored_schema(schema: pa.Schema, declared: object = None) -> dg.TableSchema:

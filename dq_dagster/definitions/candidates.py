@@ -51,8 +51,18 @@ class WrittenBySpark:
 Written = WrittenTable | WrittenBySpark
 
 
-def write_candidate(value: object, path: str, candidates: Candidates | RemoteCandidates, connection: Any, *, digests: bool) -> Written:
+def write_candidate(
+    value: object,
+    path: str,
+    candidates: Candidates | RemoteCandidates,
+    connection: Any,
+    *,
+    keys: Sequence[Sequence[str]],
+    digests: bool,
+) -> Written:
     """Writes what a gated asset gave: a DataFrame by Spark, as a folder of part files, and everything else as one file.
+
+    A file says by which of the `keys` its rows rise.
 
     Raises:
         ValueRefused: the value is no table, or a DataFrame for a file system where no folder takes its place in one step.
@@ -61,7 +71,7 @@ def write_candidate(value: object, path: str, candidates: Candidates | RemoteCan
     if not is_frame(value):
         digest = ContentDigest(connection)
         with candidates.opened(path) as stream:
-            write_parquet(value, stream, observe=digest.add if digests else None)
+            write_parquet(value, stream, keys=keys, observe=digest.add if digests else None)
         return WrittenTable(path, digest.content, connection)
     if isinstance(candidates, RemoteCandidates):
         raise ValueRefused(

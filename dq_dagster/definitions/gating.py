@@ -7,14 +7,14 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dagster as dg
 import pyarrow as pa
 
-from dq_dagster.definitions.asset_metadata import DIGEST_KEY, SCHEMA_KEY, recipe_asset_metadata, stored_schema
-from dq_dagster.definitions.candidates import Written, write_candidate
+from dq_dagster.definitions.asset_metadata import DIGEST_KEY, SCHEMA_KEY, keys_of, recipe_asset_metadata, stored_schema
+from dq_dagster.definitions.candidates import Written, WrittenBySpark, write_candidate
 from dq_dagster.definitions.controls import REPLAY, SHAPE_DRIFT, Content, Force, digesting, replayed, shape_drift
 from dq_dagster.definitions.placing import Placing
 from dq_dagster.definitions.publishing import Candidates, LocalGate
@@ -165,7 +165,8 @@ class GateStep:
         file = secrets.token_hex(6)
         audited = Audited(table, candidates.path(f"{file}.parquet"))
         with digesting() as connection:
-            written = write_candidate(value, audited.candidate, candidates, connection, digests=REPLAY in table.controls)
+            keys, digests = keys_of(table.recipe), REPLAY in table.controls
+            written = write_candidate(value, audited.candidate, candidates, connection, keys=keys, digests=digests)
             try:
                 self._judge(audited, written, file, scope, candidates, context, now)
                 self._control(audited, written, scope)
@@ -191,15 +192,19 @@ class GateStep:
         context: dg.AssetExecutionContext,
         now: dt.datetime,
     ) -> None:
+        from dq_dagster.key_recording import record_keys
         from dq_dagster.run import evaluate, split  # brings the SQL builder along, which definitions load without
 
         table = audited.table
         engine, limits = self.engine.of_run(context.resources)
         references = table.placing.references_of(context.resources)
-        same: dict[str, Any] = {"engine": engine, "references": references, "limits": self.limits or limits, "now": now, "scope": scope}
+        own = replace(self.limits or limits or Limits(), key_records=False)  # what the candidate states of itself is not proven yet
+        same: dict[str, Any] = {"engine": engine, "references": references, "limits": own, "now": now, "scope": scope}
         audited.files = {table.key: audited.candidate}
         if table.quarantine_key is None:
             evaluation = evaluate(table.recipe, written.source, **same)
+            if isinstance(written, WrittenBySpark) and evaluation.failure is None:
+                record_keys(audited.candidate, keys_of(table.recipe))
         else:
             files = {
                 table.key: candidates.path(f"{file}-valid.parquet"),
@@ -207,6 +212,8 @@ class GateStep:
             }
             with candidates.local(files[table.key]) as valid, candidates.local(files[table.quarantine_key]) as quarantine:
                 evaluation = split(table.recipe, written.source, valid=valid, quarantine=quarantine, **same)
+                if evaluation.failure is None:
+                    record_keys(valid, keys_of(table.recipe))
             if evaluation.failure is None:
                 audited.files = files
         audited.evaluation = evaluation

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from dq_dagster.definitions.refusals import NotStored, StoredOtherwise, ValueRefused
 from dq_dagster.files import Location, find_files, locate
+from dq_dagster.key_recording import HeldEnd, KeyRecorder
 from dq_dagster.writing import sync_folder
 
 # A streamed table is written in row groups of about DuckDB's size, or earlier when they grow heavy.
@@ -23,10 +24,14 @@ _STORABLE = "a pyarrow Table or RecordBatch, a pandas or polars frame, a DuckDB 
 
 
 class StagedFile:
-    """A Parquet file that is written whole under a hidden name, beside the place where `publish` puts it."""
+    """A Parquet file that is written whole under a hidden name, beside the place where `publish` puts it.
 
-    def __init__(self, path: str, value: object) -> None:
+    `keys` are columns by which its rows may rise; the file then says so.
+    """
+
+    def __init__(self, path: str, value: object, keys: Sequence[Sequence[str]] = ()) -> None:
         self.path = path
+        self._keys = keys
         self._location = locate(path)
         folder, _, name = self._location.root.rpartition("/")
         self._folder = folder or "/"
@@ -67,13 +72,13 @@ class StagedFile:
         filesystem = self._location.filesystem
         if filesystem is None:
             with open(self._temporary, "xb") as stream:
-                write_parquet(value, stream)
+                write_parquet(value, stream, keys=self._keys)
                 stream.flush()
                 os.fsync(stream.fileno())
                 self.size = stream.tell()
             return
         with filesystem.open(self._temporary, "wb") as stream:
-            write_parquet(value, stream)
+            write_parquet(value, stream, keys=self._keys)
             self.size = int(stream.tell())
 
     def _refuse_other_layout(self) -> None:
@@ -94,28 +99,35 @@ class StagedFile:
             raise StoredOtherwise(path=self._folder, stored="a file", wanted="a partition")
 
 
-def write_parquet(value: object, stream: IO[bytes], *, observe: Callable[[pa.Table], None] | None = None) -> None:
+def write_parquet(
+    value: object, stream: IO[bytes], *, keys: Sequence[Sequence[str]] = (), observe: Callable[[pa.Table], None] | None = None
+) -> None:
     """Writes a table to an open file, with page checksums; what comes in batches is never held whole.
 
-    `observe` is shown every part of the table as it is written; a polars LazyFrame then comes in batches as well.
+    `observe` is shown every part of the table as it is written; a polars LazyFrame then comes in batches as well. Where the
+    rows rise by one of the `keys`, the file says so.
 
     Raises:
         ValueRefused: the value is no table.
     """
     package, name = type(value).__module__.partition(".")[0], type(value).__name__
     if (package, name) == ("polars", "LazyFrame"):
-        if observe is None:
+        if observe is None and not keys:
             cast(Any, value).sink_parquet(stream)  # polars' own streaming; it writes no page checksums
             return
         value = _reader_of(value)
     if (package, name) == ("polars", "DataFrame"):
         value = cast(Any, value).to_arrow()  # its Arrow stream holds view types, which Parquet writers do not all take
     schema, batches = _batches_of(value)
-    with pq.ParquetWriter(stream, schema, write_page_checksum=True) as writer:
+    recorder, held = KeyRecorder(keys), HeldEnd(stream)
+    with pq.ParquetWriter(held, schema, write_page_checksum=True) as writer:
         for table in _grouped(batches, schema):
             if observe is not None:
                 observe(table)
+            recorder.observe(table)
             writer.write_table(table, row_group_size=_GROUP_ROWS)
+        held.hold()
+    held.finish(recorder.ranges)
 
 
 def read_paths(paths: Sequence[str], wanted: str) -> Any:

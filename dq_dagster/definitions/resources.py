@@ -28,11 +28,17 @@ class EngineResource(dg.ConfigurableResource[Any]):
     scan_bytes: int = Field(default=_DEFAULT.scan_bytes, description="The most compressed bytes that one pass over the rows may read.")
     scan_seconds: float = Field(default=_DEFAULT.scan_seconds, description="The most seconds that one pass over the rows may take.")
     verify_checksums: bool = Field(default=False, description="Whether to read checked columns once more and compare page checksums.")
+    key_records: bool = Field(default=True, description="Whether a key may be known from what the writers of the files stated.")
     receipts: str | None = Field(default=None, description="The folder, or the URL, that takes a receipt of every evaluation as JSON.")
 
     def limits(self) -> Limits:
         """The budgets that are set here."""
-        return Limits(scan_bytes=self.scan_bytes, scan_seconds=self.scan_seconds, verify_checksums=self.verify_checksums)
+        return Limits(
+            scan_bytes=self.scan_bytes,
+            scan_seconds=self.scan_seconds,
+            verify_checksums=self.verify_checksums,
+            key_records=self.key_records,
+        )
 
     @abstractmethod
     def engine(self) -> Engine:

@@ -6,11 +6,11 @@ import collections.abc
 import typing
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
 
-from dq_dagster.definitions.asset_metadata import DIGEST_KEY, SCHEMA_KEY, stored_schema
+from dq_dagster.definitions.asset_metadata import DIGEST_KEY, KEYS_KEY, SCHEMA_KEY, stored_schema
 from dq_dagster.definitions.layout import op_output_path, partition_path, table_path
 from dq_dagster.definitions.parquet_files import StagedFile, is_stored, read_paths
 from dq_dagster.definitions.refusals import NotStored, ValueRefused
@@ -33,6 +33,10 @@ class ParquetIOManager(dg.ConfigurableIOManager):
     several partitions come as a dict where the annotation is a dict or missing, else as one table. Partitions that are
     not stored are an error, unless the input's metadata says `allow_missing_partitions`.
 
+    An asset with the metadata of `recipe_asset_metadata` has its keys recorded: a file whose rows rise by a key of the
+    recipe says so, and from where to where, and a check of the key is answered without reading rows where no two files
+    overlap.
+
     A local file is replaced in one step: a reader sees the old table or the new one, also when the process dies.
     """
 
@@ -52,10 +56,11 @@ class ParquetIOManager(dg.ConfigurableIOManager):
         if obj is None:
             raise ValueRefused(f"{_who(context)} returned None; return a table, or annotate it with `-> None` if it stores its own data")
         tables = self._tables_by_path(context, obj)
+        keys = _keys(context)
         with ExitStack() as staging:
             staged: list[StagedFile] = []
             for path, table in tables.items():
-                staged.append(StagedFile(path, table))
+                staged.append(StagedFile(path, table, keys))
                 staging.callback(staged[-1].discard)
             for file in staged:
                 file.publish()
@@ -114,6 +119,13 @@ class ParquetIOManager(dg.ConfigurableIOManager):
             SCHEMA_KEY: stored_schema(staged[0].schema, declared.get(SCHEMA_KEY)),
         }
         return {**metadata, DIGEST_KEY: str(declared[DIGEST_KEY])} if DIGEST_KEY in declared else metadata
+
+
+def _keys(context: dg.OutputContext) -> list[list[str]]:
+    """The keys that the asset's metadata gives its table, as recipe_asset_metadata states them."""
+    declared = (context.definition_metadata or {}).get(KEYS_KEY)
+    stated = declared.value if isinstance(declared, dg.JsonMetadataValue) else declared
+    return [[str(name) for name in key] for key in cast(Sequence[Sequence[object]], stated or ())]
 
 
 def _who(context: dg.OutputContext) -> str:

@@ -16,6 +16,7 @@ from dq_dagster.definitions.factory import build_recipe_checks
 from dq_dagster.definitions.gate import GatedTable, gated_asset, gated_multi_asset
 from dq_dagster.definitions.resources import DuckDBEngineResource, SparkEngineResource
 from dq_dagster.definitions.store import ParquetIOManager
+from dq_dagster.tables import open_table
 from tests.definitions.warehouse import evaluations, failure_tags, figure, materialized, passed, recipe, rows, run, unique, within, write
 from tests.local_spark import spark_engine
 
@@ -238,3 +239,15 @@ def test_an_object_store_takes_no_dataframe(tmp_path: Path):
     failure = result.failure_data_for_node("orders")
     assert failure is not None
     assert "return frame.toArrow() instead, or publish to a mounted file system" in str(failure.error)
+
+
+def test_the_parts_that_spark_wrote_in_order_state_their_key(tmp_path: Path):
+    @gated_asset(recipe=recipe(unique()), engine=SparkEngineResource())
+    def orders() -> Any:
+        return spark_engine().spark.range(0, 100, 1, 4)
+
+    assert run([orders], tmp_path).success
+    stored = open_table(tmp_path / "orders.parquet")
+    assert len(stored.parts) > 1
+    assert stored.is_key(["id"])
+    assert spark_engine().spark.read.parquet(f"file://{tmp_path}/orders.parquet").count() == 100

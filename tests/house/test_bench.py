@@ -36,3 +36,9 @@ def test_a_broken_table_breaks_what_judges_rows_and_keys(tmp_path):
     told("readings.py", "40000", table, "--broken")
     assert told("ours.py", "five", table)["passed"] == told("by_hand.py", "five", table)["passed"] == 3
     assert told("ours.py", "twenty", table)["passed"] == 10
+
+
+def test_what_stated_keys_save_is_measured():
+    asked = ["--rows", "4000", "--parts", "2", "--rounds", "1"]
+    ran = subprocess.run([sys.executable, str(BENCH / "stated_keys.py"), *asked], capture_output=True, text=True, check=True)
+    assert [line.partition(":")[0] for line in ran.stdout.splitlines()] == ["five", "twenty", "writing"]
