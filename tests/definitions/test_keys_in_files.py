@@ -99,7 +99,7 @@ def test_the_rows_that_are_left_of_a_quarantine_state_their_key(tmp_path: Path):
 
 @pytest.mark.parametrize("checks", [[unique()], [unique(), POSITIVE]], ids=["whole", "split"])
 def test_a_gate_on_a_remote_file_system_states_keys_too(checks: list[dict[str, Any]]):
-    own = recipe(*checks, **({"quarantine": {"to": "bad"}} if len(checks) > 1 else {}))
+    own = recipe(*checks, quarantine={"to": "bad"})
     base = f"memory://{uuid.uuid4().hex}"
     result = dg.materialize([gated([1, 2, 3], own)], resources={"io_manager": ParquetIOManager(base_path=base)}, run_config=QUIET)
     assert result.success
