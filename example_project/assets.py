@@ -17,7 +17,7 @@ from pathlib import Path
 import dagster as dg
 import pyarrow as pa
 
-from dq_dagster import gated_asset
+from dq_dagster import gated_asset, load_recipe, recipe_asset_metadata
 from example_project import source
 
 RECIPES = Path(__file__).parent / "recipes"
@@ -26,7 +26,12 @@ RECIPES = Path(__file__).parent / "recipes"
 months = dg.MonthlyPartitionsDefinition(start_date="2013-01-01", end_date="2014-01-01", timezone="America/New_York")
 
 
-@dg.asset(partitions_def=months, group_name="new_york", description="Hourly observations at EWR, JFK and LGA.")
+@dg.asset(
+    partitions_def=months,
+    group_name="new_york",
+    description="Hourly observations at EWR, JFK and LGA.",
+    metadata=recipe_asset_metadata(load_recipe(RECIPES / "weather.yaml")),  # its columns, and its key: each month's file states it
+)
 def weather(context: dg.AssetExecutionContext) -> pa.Table:
     window = context.partition_time_window
     return source.rows_between(source.read("weather"), "time_hour", window.start, window.end)
