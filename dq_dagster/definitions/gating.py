@@ -108,6 +108,8 @@ class GateStep:
                         for one in audited:
                             one.kept = gate.keep(one.candidate, paths[one.table.key])
                     for one in audited:
+                        self._keep_receipt(one, partition, context, is_published=stopped is None)
+                    for one in audited:
                         yield from self._reported(one, partition if several else None, context)
                     if stopped is None:
                         moves = {file: paths[key] for one in audited for key, file in one.files.items()}
@@ -173,14 +175,16 @@ class GateStep:
             except (CheckRunError, RecipeRefused) as error:
                 audited.failure = audited.failure or failure_told(error)
                 context.log.error(f"{scope}: {audited.failure.failure_code}: {audited.failure.failure_detail}")
-        folder = self.receipts or self.engine.receipts_of(context.resources)
-        if folder is not None and audited.evaluation is not None:
-            about = {"run_id": context.run.run_id, "asset": table.key.to_user_string(), "partition": partition}
-            is_published = audited.failure is None
-            write_receipt(
-                folder, audited.evaluation, outcomes=audited.outcomes, about={**about, "gate": "passed" if is_published else "rejected"}
-            )
         return audited
+
+    def _keep_receipt(self, audited: Audited, partition: str | None, context: dg.AssetExecutionContext, *, is_published: bool) -> None:
+        """Writes down what was found of a candidate, and whether the gate lets it through with all that go with it."""
+        folder = self.receipts or self.engine.receipts_of(context.resources)
+        if folder is None or audited.evaluation is None:
+            return
+        about = {"run_id": context.run.run_id, "asset": audited.table.key.to_user_string(), "partition": partition}
+        about["gate"] = "passed" if is_published else "rejected"
+        write_receipt(folder, audited.evaluation, outcomes=audited.outcomes, about=about)
 
     def _judge(
         self,

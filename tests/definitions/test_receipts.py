@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from dq_dagster.cli import cli
 from dq_dagster.definitions.factory import build_recipe_checks
+from dq_dagster.definitions.gate import gated_multi_asset
 from dq_dagster.definitions.receipts import ReceiptsUnreadable, read_receipts
 from dq_dagster.definitions.resources import DuckDBEngineResource
 from tests.definitions.test_gate import BAD, GOOD, gate
@@ -49,6 +50,17 @@ def test_a_rejected_candidate_has_a_receipt_too(tmp_path: Path):
     run(gate(BAD, receipts=tmp_path / "r"), tmp_path)
     (receipt,) = read_receipts(str(tmp_path / "r"))
     assert receipt["gate"] == "rejected"
+
+
+def test_a_table_that_another_holds_back_is_rejected_too(tmp_path: Path):
+    tables = {"orders": recipe(unique()), "items": recipe(unique(), name="items")}
+
+    @gated_multi_asset(outputs=tables, receipts=tmp_path / "r")
+    def shop() -> dict[str, pa.Table]:
+        return {"orders": pa.table({"id": GOOD}), "items": pa.table({"id": BAD})}
+
+    assert not run([shop], tmp_path).success
+    assert {one["asset"]: one["gate"] for one in read_receipts(str(tmp_path / "r"))} == {"orders": "rejected", "items": "rejected"}
 
 
 def test_what_is_no_folder_of_receipts_is_said(tmp_path: Path):
