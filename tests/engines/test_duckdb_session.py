@@ -109,6 +109,21 @@ def test_over_the_time_a_running_query_is_interrupted(wide):
     assert found["n"].status == "passed"
 
 
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (Limits(memory_limit="40MB", temp_directory=""), "CHECK_MEMORY_BUDGET_EXCEEDED"),
+        (Limits(scan_seconds=0.02), "CHECK_TIME_BUDGET_EXCEEDED"),
+        (Limits(scan_bytes=10), "CHECK_SCAN_BUDGET_EXCEEDED"),
+    ],
+)
+def test_the_type_of_what_a_query_gives_is_learnt_without_running_it(wide, limits, code):
+    query = {"check_id": "q", "kind": "sql_query", "query": "SELECT len(list(k)) > 0 AS condition FROM {{ input_view }}"}
+    reason = by_id(evaluate(recipe(query), wide, limits=limits))["q"].not_evaluated_reason
+    assert reason is not None
+    assert reason.startswith(code)
+
+
 def test_the_process_answers_the_next_evaluation_after_every_budget(wide):
     for limits in (Limits(memory_limit="40MB", temp_directory=""), Limits(scan_seconds=0.02), Limits(scan_bytes=1)):
         evaluate(recipe(KEY), wide, limits=limits)
