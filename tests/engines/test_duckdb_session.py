@@ -138,6 +138,19 @@ def test_few_repeats_of_a_wide_key_fit_where_the_keys_do_not(tmp_path):
     assert by_id(evaluate(recipe(KEY), tmp_path / "few.parquet", limits=limits))["k"].failed_rows == 1
 
 
+def test_outcomes_stand_where_the_rows_of_all_quarantine_checks_cannot_be_counted_at_once(tmp_path):
+    keys = [f"{(i * 7919) % WIDE_ROWS:08d}-" + "q" * 60 for i in range(WIDE_ROWS)]
+    keys[-1] = keys[0]
+    columns = {"a": keys, "b": [key[::-1] for key in keys], "c": [key + "w" for key in keys]}
+    pq.write_table(pa.table(columns), tmp_path / "keys.parquet", compression="zstd")
+    checks = [{"check_id": name, "kind": "is_unique", "enforcement": "quarantine", "columns": [name]} for name in columns]
+    quarantining = Recipe.model_validate({"recipe": "r", "table": {"name": "t"}, "quarantine": {"to": "q"}, "checks": checks})
+    checked = evaluate(quarantining, tmp_path / "keys.parquet", limits=Limits(memory_limit="50MB", temp_directory="", threads=2))
+    assert [(outcome.status, outcome.failed_rows) for outcome in checked.outcomes] == [("failed", 2)] * 3
+    assert checked.quarantined_rows is None
+    assert evaluate(quarantining, tmp_path / "keys.parquet").quarantined_rows == 2
+
+
 FORBIDDEN = [
     "SELECT * FROM read_parquet('{other}')",
     "SELECT * FROM read_csv('/etc/passwd')",
