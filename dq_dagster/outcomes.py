@@ -156,7 +156,7 @@ class Evaluation:
     """Every outcome of one evaluation, in declaration order, and its receipt.
 
     `failure` says why a run with these outcomes fails, None where it does not; `quarantined_rows` how many rows break
-    some quarantine check, None where the recipe has none.
+    some quarantine check, None where the recipe has none, or where a budget kept them from being counted together.
     """
 
     outcomes: tuple[Outcome, ...]

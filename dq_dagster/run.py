@@ -22,7 +22,7 @@ from dq_dagster.checks.base import Check
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.engines import engine_of
 from dq_dagster.engines.base import Engine, EngineStumbled, NarrowableSession, Session
-from dq_dagster.errors import DqDagsterError, TableUnreadable, some_of
+from dq_dagster.errors import DqDagsterError, NotEvaluated, TableUnreadable, some_of
 from dq_dagster.frames import DataFrame, WrittenFrame, is_frame
 from dq_dagster.judging import answer, count_quarantined, judge
 from dq_dagster.limits import Limits
@@ -398,7 +398,12 @@ def _evaluated(
         outcomes = tuple(
             replace(outcome, bytes_scanned=recalled.scanned.get(place, outcome.bytes_scanned)) for place, outcome in enumerate(outcomes)
         )
-        quarantined = count_quarantined(plan, outcomes, table, session, deadline=deadline)
+        try:
+            quarantined = count_quarantined(plan, outcomes, table, session, deadline=deadline)
+        except (NotEvaluated, EngineStumbled):
+            if then is not None:  # which rows are written hangs on it
+                raise
+            quarantined = None  # each check fits the budgets, all of them at once do not: the outcomes stand without the count
         failure = failure_of(outcomes, quarantined, table.rows, max_rate_ppm=recipe.quarantine.max_rate_ppm if recipe.quarantine else None)
         if then is not None:
             then(Finished(plan.checks, outcomes, table, session, failure, deadline, frame))

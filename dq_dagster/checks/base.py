@@ -199,8 +199,10 @@ class Check(Model):
     def example_ask(self, numbers: Numbers, table: CheckedTable) -> Ask | None:
         """What to ask once the check has failed: one number, `examples`, a list of structs. None: nothing can be shown."""
         condemned = self.example_row(table)
-        if condemned is None:
-            return None
+        return None if condemned is None else self.ask_for_examples(condemned, table)
+
+    def ask_for_examples(self, condemned: exp.Expr, table: CheckedTable) -> Ask:
+        """Asks for rows in which the condition is true."""
         if is_costly(condemned):
             condemned = once_a_value(condemned, self.reads(table), table)
         refs = self._shown(table)

@@ -23,6 +23,16 @@ from dq_dagster.rendering import is_wide_decimal, shortest_text
 _WIDTH = 3.5
 
 
+def _ends(median: exp.Expr, mad: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
+    """The least and the greatest value that is no outlier."""
+    width = exp.Mul(this=sql.double(_WIDTH), expression=mad)
+    return exp.Sub(this=median, expression=width), exp.Add(this=median.copy(), expression=width.copy())
+
+
+def _is_outside(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
+    return exp.or_(exp.LT(this=value, expression=low), exp.GT(this=value.copy(), expression=high))
+
+
 class HasNoOutliers(RowCheck):
     """Every value lies within 3.5 times the median absolute deviation of the median.
 
@@ -45,28 +55,40 @@ class HasNoOutliers(RowCheck):
             )
         return sql.cast(value.expression, "DOUBLE")
 
-    def _median(self, value: exp.Expr, table: CheckedTable) -> exp.Expr:
-        median, selected = sql.quantile_disc(value, 0.5), self.selected(table)
-        return sql.select_from(table.relation, {"median": median if selected is None else sql.where(median, selected)}).subquery()
+    def _middle(self, table: CheckedTable) -> exp.Select:
+        """One row: the `median` of the judged rows, and `mad`, their median distance from it.
 
-    def _middle(self, table: CheckedTable) -> tuple[exp.Expr, exp.Expr]:
-        """The median, and the median distance from it."""
-        value = self._value(table)
-        median = self._median(value, table)
-        return median, self._median(sql.call("abs", exp.Sub(this=value, expression=median.copy())), table)
+        A median holds a number a row, so the second is taken when the first is known, and neither is taken twice.
+        """
+        rows = sql.select_from(table.relation, {"x": self._value(table), "judged": self.selected(table) or exp.true()})
+        x, median = sql.column("x"), sql.column("median", "m")
+        medians = sql.select_from(rows, {"median": sql.where(sql.quantile_disc(x, 0.5), sql.column("judged"))})
+        distance = sql.where(sql.quantile_disc(sql.call("abs", exp.Sub(this=x, expression=median)), 0.5), sql.column("judged"))
+        both = sql.select_from(rows, {"median": sql.call("max", median), "mad": distance})
+        return both.join(medians.subquery("m"), join_type="cross")
 
     def bad_row(self, table: CheckedTable) -> exp.Expr:
-        value = self._value(table)
-        median, deviation = self._middle(table)
-        width = exp.Mul(this=sql.double(_WIDTH), expression=deviation)
-        below = exp.LT(this=value, expression=exp.paren(exp.Sub(this=median, expression=width)))
-        above = exp.GT(this=value.copy(), expression=exp.paren(exp.Add(this=median.copy(), expression=width.copy())))
-        return exp.or_(below, above)
+        low, high = (
+            sql.select_from(self._middle(table), {"end": end}).subquery() for end in _ends(sql.column("median"), sql.column("mad"))
+        )
+        return _is_outside(self._value(table), low, high)
 
     def asks(self, table: CheckedTable) -> Sequence[Ask]:
-        (ask,) = super().asks(table)
-        median, deviation = self._middle(table)
-        return (Ask({**ask.numbers, "median": median, "mad": deviation}, ask.reads, ask.over),)
+        rows = sql.select_from(table.relation, {"x": self._value(table), "judged": self.selected(table) or exp.true()})
+        middle = {name: sql.column(name, "m") for name in ("median", "mad")}
+        is_bad = sql.all_of([sql.column("judged"), exp.paren(_is_outside(sql.column("x"), *_ends(**middle)))])
+        seen = sql.select_from(rows, {"bad": is_bad, "judged": sql.column("judged"), **middle})
+        numbers = {
+            "failed": sql.count_where(sql.column("bad")),
+            "judged": sql.count_where(sql.column("judged")),
+            **{name: sql.call("max", sql.column(name)) for name in middle},
+        }
+        return (Ask(numbers, self.reads(table), over=seen.join(self._middle(table).subquery("m"), join_type="cross")),)
+
+    def example_ask(self, numbers: Numbers, table: CheckedTable) -> Ask | None:
+        known = _ends(sql.double(numbers["median"]), sql.double(numbers["mad"]))
+        is_bad = sql.call("coalesce", _is_outside(self._value(table), *known), exp.false())
+        return self.ask_for_examples(sql.all_of([is_bad, self.selected(table) or exp.true()]), table)
 
     def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
         verdict = super().judge(numbers, table)

@@ -23,7 +23,7 @@ from dq_dagster.definitions.refusals import StoredOtherwise, ValueRefused
 from dq_dagster.definitions.remote_publishing import RemoteCandidates, RemoteGate
 from dq_dagster.definitions.resources import EngineBinding
 from dq_dagster.definitions.results import check_evaluation, check_result, facts_of
-from dq_dagster.definitions.step import failure_told, log_outcome, tag_run
+from dq_dagster.definitions.step import failure_told, log_outcomes, tag_run
 from dq_dagster.errors import CheckRunError, RecipeRefused, some_of
 from dq_dagster.files import locate
 from dq_dagster.frames import FrameUnseen
@@ -258,11 +258,11 @@ class GateStep:
             found = context.instance.fetch_materializations(wanted, limit=1).records
             target = found[0] if found else None
         extra = {"rejected_candidate": dg.MetadataValue.path(audited.kept)} if audited.kept else {}
-        for spec in audited.table.specs:
-            outcome, receipt = outcomes.get(spec.name), audited.evaluation.receipt
-            if outcome is None:  # the control could not be carried out, and the step fails for it
-                continue
-            log_outcome(context, outcome)
+        # A control that could not be carried out has no outcome, and the step fails for it.
+        judged = [(spec, outcomes[spec.name]) for spec in audited.table.specs if spec.name in outcomes]
+        log_outcomes(context, [outcome for _, outcome in judged])
+        receipt = audited.evaluation.receipt
+        for spec, outcome in judged:
             more: dict[str, Any] = {"fails_closed": self.blocks_not_evaluated, "extra": extra}
             if partition is None:
                 yield check_result(outcome, receipt, spec, **more)

@@ -68,8 +68,7 @@ class CheckStep:
             if blocked is not None:
                 tag_run(context, blocked)
             self._keep_receipt(evaluation, found, partition, context)
-            for spec in specs:
-                log_outcome(context, outcomes[spec.name])
+            log_outcomes(context, [outcomes[spec.name] for spec in specs])
             yield from self._reported(specs, outcomes, evaluation, partition if several else None, context)
         if failure is not None:
             raise failure
@@ -164,13 +163,19 @@ def tag_run(context: Context, failure: Failure) -> None:
         context.instance.add_run_tags(run.run_id, {TAG_PREFIX + name: value for name, value in facts_of(failure).items()})
 
 
-def log_outcome(context: Context, outcome: Outcome) -> None:
-    """A line in the run's log, as loud as the outcome."""
-    told = outcome.detail if outcome.status == "not_evaluated" else f"{outcome.status}: {outcome.detail}"  # the former says so itself
-    line = f"{outcome.scope}: {outcome.check_id} {told}"
-    if outcome.status == "passed":
-        context.log.info(line)
-    elif outcome.is_blocking:
-        context.log.error(line)
-    else:
-        context.log.warning(line)
+def log_outcomes(context: Context, outcomes: Sequence[Outcome]) -> None:
+    """What passed in one line of the run's log; what did not in a line each, as loud as the outcome.
+
+    Dagster stores every line as an event of the run, which costs more than a check of a small table does. The details of
+    those that passed stand in the evaluations, which are events too.
+    """
+    passed = [outcome for outcome in outcomes if outcome.status == "passed"]
+    if passed:
+        names = ", ".join(outcome.check_id for outcome in passed)
+        context.log.info(f"{passed[0].scope}: {len(passed)} of {len(outcomes)} checks passed: {names}")
+    for outcome in outcomes:
+        if outcome.status == "passed":
+            continue
+        told = outcome.detail if outcome.status == "not_evaluated" else f"{outcome.status}: {outcome.detail}"  # the former says so itself
+        log = context.log.error if outcome.is_blocking else context.log.warning
+        log(f"{outcome.scope}: {outcome.check_id} {told}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import accumulate
 from typing import Any
@@ -84,10 +84,8 @@ class DuckDBSession:
         connection = self._open_connection.enter_context(self._connect())
         self._open_connection.callback(connection.close)
         configure(connection, self._limits, spill=self._spill)
-        lines = [_view(connection, table, columns) for table, columns in self._presented.values()]
-        _lock(connection, [part for table, _ in self._tables for part in table.stored.parts])
-        for line in lines:
-            connection.execute(line)
+        views = [_view(connection, table, columns) for table, columns in self._presented.values()]
+        connection.execute("; ".join([*_lock(part for table, _ in self._tables for part in table.stored.parts), *views]))
         return connection
 
     def present(self, table: CheckedTable, columns: frozenset[str]) -> None:
@@ -170,9 +168,10 @@ class DuckDBSession:
         return written
 
     def type_of(self, expression: exp.Expr, relation: str) -> pa.DataType:
-        query = sql.select_from(relation, {"x": expression}).limit(0)
+        query = sql.select_from(relation, {"x": expression}).sql("duckdb")
         try:
-            return self._connection.sql(query.sql("duckdb")).to_arrow_table().schema.field("x").type
+            (kind,) = self._connection.sql(query).types  # bound, not run: even with LIMIT 0, DuckDB would read what a subquery reads
+            return self._connection.sql(f"SELECT CAST(NULL AS {kind}) AS x").to_arrow_reader(1).schema.field("x").type
         except duckdb.Error as error:
             raise EngineStumbled("DuckDB", type(error).__name__) from error
 
@@ -194,18 +193,13 @@ def configure(connection: duckdb.DuckDBPyConnection, limits: Limits, *, spill: s
         settings["threads"] = limits.threads
     if limits.max_temp_bytes is not None and spill:
         settings["max_temp_directory_size"] = f"{limits.max_temp_bytes}B"
-    for name, value in settings.items():
-        connection.execute(
-            exp.Set(expressions=[exp.SetItem(this=exp.EQ(this=exp.to_identifier(name), expression=exp.convert(value)))]).sql("duckdb")
-        )
+    connection.execute("; ".join(f"SET {name} = {exp.convert(value).sql('duckdb')}" for name, value in settings.items()))
 
 
-def _lock(connection: duckdb.DuckDBPyConnection, parts: Sequence[Part]) -> None:
-    """From here on only the parts can be read: no other file, no write, no extension, no setting."""
+def _lock(parts: Iterable[Part]) -> list[str]:
+    """The statements from which on only the parts can be read: no other file, no write, no extension, no setting."""
     paths = exp.Array(expressions=[sql.text(path) for part in parts for path in dict.fromkeys((part.path, escaped(part.path)))])
-    connection.execute(f"SET allowed_paths={paths.sql('duckdb')}")
-    connection.execute("SET enable_external_access=false")
-    connection.execute("SET lock_configuration=true")
+    return [f"SET allowed_paths = {paths.sql('duckdb')}", "SET enable_external_access = false", "SET lock_configuration = true"]
 
 
 def escaped(path: str) -> str:

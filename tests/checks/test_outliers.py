@@ -5,9 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+import dq_dagster as dq
 from tests.checks.cases import Case, Expected, failed, passed, refused, run_cases
 
 NAN, INF = float("nan"), float("inf")
@@ -62,3 +65,12 @@ CASES = [
 ]  # fmt: skip
 
 test_cases = run_cases(CASES)
+
+
+def test_a_million_values_fit_a_small_memory_limit(tmp_path: Path):
+    values = pa.array([*range(1_000_000), 5_000_000], pa.float64())
+    pq.write_table(pa.table({"v": values}), tmp_path / "t.parquet", row_group_size=122_880)
+    check = {"check_id": "o", "kind": "has_no_outliers", "enforcement": "advisory", "column": "v"}
+    recipe = dq.load_recipe({"recipe": "r", "table": {"name": "t"}, "checks": [check]})
+    (outcome,) = dq.evaluate(recipe, tmp_path / "t.parquet", limits=dq.Limits(memory_limit="80MiB", threads=2)).outcomes
+    assert (outcome.status, outcome.failed_rows, outcome.examples) == ("failed", 1, ({"v": "5000000.0"},))

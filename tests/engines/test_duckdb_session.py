@@ -109,6 +109,21 @@ def test_over_the_time_a_running_query_is_interrupted(wide):
     assert found["n"].status == "passed"
 
 
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (Limits(memory_limit="40MB", temp_directory=""), "CHECK_MEMORY_BUDGET_EXCEEDED"),
+        (Limits(scan_seconds=0.02), "CHECK_TIME_BUDGET_EXCEEDED"),
+        (Limits(scan_bytes=10), "CHECK_SCAN_BUDGET_EXCEEDED"),
+    ],
+)
+def test_the_type_of_what_a_query_gives_is_learnt_without_running_it(wide, limits, code):
+    query = {"check_id": "q", "kind": "sql_query", "query": "SELECT len(list(k)) > 0 AS condition FROM {{ input_view }}"}
+    reason = by_id(evaluate(recipe(query), wide, limits=limits))["q"].not_evaluated_reason
+    assert reason is not None
+    assert reason.startswith(code)
+
+
 def test_the_process_answers_the_next_evaluation_after_every_budget(wide):
     for limits in (Limits(memory_limit="40MB", temp_directory=""), Limits(scan_seconds=0.02), Limits(scan_bytes=1)):
         evaluate(recipe(KEY), wide, limits=limits)
@@ -121,6 +136,19 @@ def test_few_repeats_of_a_wide_key_fit_where_the_keys_do_not(tmp_path):
     pq.write_table(pa.table({"k": keys}), tmp_path / "few.parquet", compression="zstd")
     limits = Limits(memory_limit="40MB", temp_directory="")
     assert by_id(evaluate(recipe(KEY), tmp_path / "few.parquet", limits=limits))["k"].failed_rows == 1
+
+
+def test_outcomes_stand_where_the_rows_of_all_quarantine_checks_cannot_be_counted_at_once(tmp_path):
+    keys = [f"{(i * 7919) % WIDE_ROWS:08d}-" + "q" * 60 for i in range(WIDE_ROWS)]
+    keys[-1] = keys[0]
+    columns = {"a": keys, "b": [key[::-1] for key in keys], "c": [key + "w" for key in keys]}
+    pq.write_table(pa.table(columns), tmp_path / "keys.parquet", compression="zstd")
+    checks = [{"check_id": name, "kind": "is_unique", "enforcement": "quarantine", "columns": [name]} for name in columns]
+    quarantining = Recipe.model_validate({"recipe": "r", "table": {"name": "t"}, "quarantine": {"to": "q"}, "checks": checks})
+    checked = evaluate(quarantining, tmp_path / "keys.parquet", limits=Limits(memory_limit="50MB", temp_directory="", threads=2))
+    assert [(outcome.status, outcome.failed_rows) for outcome in checked.outcomes] == [("failed", 2)] * 3
+    assert checked.quarantined_rows is None
+    assert evaluate(quarantining, tmp_path / "keys.parquet").quarantined_rows == 2
 
 
 FORBIDDEN = [
