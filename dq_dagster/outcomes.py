@@ -141,9 +141,18 @@ def blocking_failure(outcomes: Sequence[Outcome], *, fails_closed: bool = False)
 
 
 def failure_of(outcomes: Sequence[Outcome], quarantined: int | None, rows: int, *, max_rate_ppm: int | None) -> Failure | None:
-    """What the outcomes mean for the run: the first required check that failed, or a quarantine rate that was broken."""
+    """What the outcomes mean for the run: the first required check that failed, or a quarantine rate that was broken.
+
+    Where a budget kept the quarantined rows from being counted, a rate holds if it would even if no row broke two checks.
+    """
     if (failure := blocking_failure(outcomes)) is not None:
         return failure
+    broken = [outcome.failed_rows for outcome in outcomes if outcome.enforcement == "quarantine" and outcome.failed_rows]
+    if quarantined is None and max_rate_ppm is not None and sum(broken) * 1_000_000 > max_rate_ppm * rows:
+        told = (
+            f"{max(broken)} to {min(sum(broken), rows)} of {rows} rows would be quarantined, where {max_rate_ppm} ppm is the declared rate"
+        )
+        return Failure("CHECK_FAILED", "check", f"QUARANTINE_RATE: {told}; a budget kept them from being counted: raise it")
     if quarantined is not None and max_rate_ppm is not None and quarantined * 1_000_000 > max_rate_ppm * rows:
         ppm = -(-quarantined * 1_000_000 // rows)
         told = f"{quarantined} of {rows} rows would be quarantined, {ppm} ppm, above the declared rate of {max_rate_ppm} ppm"

@@ -144,11 +144,17 @@ def test_outcomes_stand_where_the_rows_of_all_quarantine_checks_cannot_be_counte
     columns = {"a": keys, "b": [key[::-1] for key in keys], "c": [key + "w" for key in keys]}
     pq.write_table(pa.table(columns), tmp_path / "keys.parquet", compression="zstd")
     checks = [{"check_id": name, "kind": "is_unique", "enforcement": "quarantine", "columns": [name]} for name in columns]
-    quarantining = Recipe.model_validate({"recipe": "r", "table": {"name": "t"}, "quarantine": {"to": "q"}, "checks": checks})
-    checked = evaluate(quarantining, tmp_path / "keys.parquet", limits=Limits(memory_limit="50MB", temp_directory="", threads=2))
+    document = {"recipe": "r", "table": {"name": "t"}, "checks": checks}
+    quarantining = Recipe.model_validate({**document, "quarantine": {"to": "q"}})
+    little = Limits(memory_limit="50MB", temp_directory="", threads=2)
+    checked = evaluate(quarantining, tmp_path / "keys.parquet", limits=little)
     assert [(outcome.status, outcome.failed_rows) for outcome in checked.outcomes] == [("failed", 2)] * 3
     assert checked.quarantined_rows is None
     assert evaluate(quarantining, tmp_path / "keys.parquet").quarantined_rows == 2
+    for allowed, told in ((6, None), (5, f"QUARANTINE_RATE: 2 to 6 of {WIDE_ROWS} rows would be quarantined")):
+        rate = {"to": "q", "max_rate_ppm": allowed * 1_000_000 // WIDE_ROWS}
+        failure = evaluate(Recipe.model_validate({**document, "quarantine": rate}), tmp_path / "keys.parquet", limits=little).failure
+        assert (failure is None) if told is None else (failure is not None and failure.failure_detail.startswith(told))
 
 
 FORBIDDEN = [
