@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from dq_dagster import load_recipe
+
 BENCH = Path(__file__).parents[2] / "bench"
 CHECKS = {"five": 5, "twenty": 21}
 
@@ -36,3 +38,16 @@ def test_a_broken_table_breaks_what_judges_rows_and_keys(tmp_path):
     told("readings.py", "40000", table, "--broken")
     assert told("ours.py", "five", table)["passed"] == told("by_hand.py", "five", table)["passed"] == 3
     assert told("ours.py", "twenty", table)["passed"] == 10
+
+
+def test_what_holds_state_is_declared_for_each_of_its_kinds():
+    declared = {check.kind for check in load_recipe(BENCH / "suites" / "state.yaml").checks}
+    assert declared >= {
+        "key_uniqueness",
+        "is_unique",
+        "has_unique_rows",
+        "continuity",
+        "foreign_key",
+        "compare_datasets",
+        "has_no_outliers",
+    }
