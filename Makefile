@@ -3,7 +3,7 @@
 
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark ui test check guard bench format coverage schema docs clean
+.PHONY: help demo demo-spark ui test check guard bench flat-memory format coverage schema docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -55,6 +55,9 @@ guard: $(INSTALLED) ## Fail where a million rows take too long, as a ratio to Du
 
 bench: $(INSTALLED) ## Compare with DuckDB by hand and the peers (make bench ARGS="--rows 1000000 --peers soda")
 	@$(BIN)/python bench/run.py $(ARGS)
+
+flat-memory: $(INSTALLED) ## Try each kind that holds state under a small memory limit (make flat-memory ARGS="--rows 1000000 --memory 100")
+	@$(BIN)/python bench/flat_memory.py $(ARGS)
 
 format: $(INSTALLED) ## Format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .

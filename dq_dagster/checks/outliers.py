@@ -55,13 +55,16 @@ class HasNoOutliers(RowCheck):
             )
         return sql.cast(value.expression, "DOUBLE")
 
+    def _rows(self, table: CheckedTable) -> exp.Select:
+        """The rows by their value `x`, and whether they are `judged`."""
+        return sql.select_from(table.relation, {"x": self._value(table), "judged": self.selected(table) or exp.true()})
+
     def _middle(self, table: CheckedTable) -> exp.Select:
         """One row: the `median` of the judged rows, and `mad`, their median distance from it.
 
         A median holds a number a row, so the second is taken when the first is known, and neither is taken twice.
         """
-        rows = sql.select_from(table.relation, {"x": self._value(table), "judged": self.selected(table) or exp.true()})
-        x, median = sql.column("x"), sql.column("median", "m")
+        rows, x, median = self._rows(table), sql.column("x"), sql.column("median", "m")
         medians = sql.select_from(rows, {"median": sql.where(sql.quantile_disc(x, 0.5), sql.column("judged"))})
         distance = sql.where(sql.quantile_disc(sql.call("abs", exp.Sub(this=x, expression=median)), 0.5), sql.column("judged"))
         both = sql.select_from(rows, {"median": sql.call("max", median), "mad": distance})
@@ -74,10 +77,9 @@ class HasNoOutliers(RowCheck):
         return _is_outside(self._value(table), low, high)
 
     def asks(self, table: CheckedTable) -> Sequence[Ask]:
-        rows = sql.select_from(table.relation, {"x": self._value(table), "judged": self.selected(table) or exp.true()})
         middle = {name: sql.column(name, "m") for name in ("median", "mad")}
         is_bad = sql.all_of([sql.column("judged"), exp.paren(_is_outside(sql.column("x"), *_ends(**middle)))])
-        seen = sql.select_from(rows, {"bad": is_bad, "judged": sql.column("judged"), **middle})
+        seen = sql.select_from(self._rows(table), {"bad": is_bad, "judged": sql.column("judged"), **middle})
         numbers = {
             "failed": sql.count_where(sql.column("bad")),
             "judged": sql.count_where(sql.column("judged")),

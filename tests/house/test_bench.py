@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from dq_dagster import load_recipe
+
 BENCH = Path(__file__).parents[2] / "bench"
 CHECKS = {"five": 5, "twenty": 21}
 
@@ -42,3 +44,16 @@ def test_what_stated_keys_save_is_measured():
     asked = ["--rows", "4000", "--parts", "2", "--rounds", "1"]
     ran = subprocess.run([sys.executable, str(BENCH / "stated_keys.py"), *asked], capture_output=True, text=True, check=True)
     assert [line.partition(":")[0] for line in ran.stdout.splitlines()] == ["five", "twenty", "writing"]
+
+
+def test_what_holds_state_is_declared_for_each_of_its_kinds():
+    declared = {check.kind for check in load_recipe(BENCH / "suites" / "state.yaml").checks}
+    assert declared >= {
+        "key_uniqueness",
+        "is_unique",
+        "has_unique_rows",
+        "continuity",
+        "foreign_key",
+        "compare_datasets",
+        "has_no_outliers",
+    }
