@@ -3,7 +3,7 @@
 
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark ui test check guard bench format coverage schema docs clean
+.PHONY: help demo demo-spark ui test check guard bench bench-spark format coverage schema docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -55,6 +55,9 @@ guard: $(INSTALLED) ## Fail where a million rows take too long, as a ratio to Du
 
 bench: $(INSTALLED) ## Compare with DuckDB by hand and the peers (make bench ARGS="--rows 1000000 --peers soda")
 	@$(BIN)/python bench/run.py $(ARGS)
+
+bench-spark: $(INSTALLED) ## Compare with Spark SQL by hand and the peers there (make bench-spark ARGS="--peers dqx sparkdq")
+	@$(BIN)/python bench/run_spark.py $(ARGS)
 
 format: $(INSTALLED) ## Format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .
