@@ -3,7 +3,7 @@
 
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark ui test check guard bench flat-memory format coverage schema docs clean
+.PHONY: help demo demo-spark ui test check guard bench bench-spark flat-memory format coverage schema docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -58,6 +58,9 @@ bench: $(INSTALLED) ## Compare with DuckDB by hand and the peers (make bench ARG
 
 flat-memory: $(INSTALLED) ## Try each kind that holds state under a small memory limit (make flat-memory ARGS="--rows 1000000 --memory 100")
 	@$(BIN)/python bench/flat_memory.py $(ARGS)
+
+bench-spark: $(INSTALLED) ## Compare with Spark SQL by hand and the peers there (make bench-spark ARGS="--peers dqx sparkdq")
+	@$(BIN)/python bench/run_spark.py $(ARGS)
 
 format: $(INSTALLED) ## Format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .

@@ -58,13 +58,13 @@ def table_of(rows: int, *, order: str, broken: bool, parts: int) -> Path:
     return target
 
 
-def python_of(peer: str) -> str:
-    """The Python of a peer's own environment, made where it is not there yet."""
+def python_of(peer: str, packages: list[str]) -> str:
+    """The Python of a peer's own environment with those packages, made where it is not there yet."""
     home = STORE / "venvs" / peer
     python = home / "bin" / "python"
     if not (home / ".installed").exists():
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PEERS[peer]], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *packages], check=True)
         (home / ".installed").touch()
     return str(python)
 
@@ -74,7 +74,7 @@ def contestants(asked: argparse.Namespace) -> dict[str, list[str]]:
     named = {"by hand": [sys.executable, str(HERE / "by_hand.py")], "dq_dagster": [sys.executable, str(HERE / "ours.py")]}
     if asked.limit:
         named["limit"] = [sys.executable, str(HERE / "limit.py")]
-    return {**named, **{peer: [python_of(peer), str(HERE / "peers" / f"{peer}_suite.py")] for peer in asked.peers}}
+    return {**named, **{peer: [python_of(peer, PEERS[peer]), str(HERE / "peers" / f"{peer}_suite.py")] for peer in asked.peers}}
 
 
 def compare(suite: str, table: Path, named: dict[str, list[str]], rounds: int) -> dict[str, list[Figures]]:

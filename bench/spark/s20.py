@@ -1,24 +1,30 @@
-"""Twenty checks of a weather table on a local Spark: ours, hand-written Spark SQL, DQX and SparkDQ, one process each.
+"""The suite of twenty checks (bench/suites/twenty.yaml) on a local Spark: ours, hand-written Spark SQL, DQX or SparkDQ.
 
     python bench/spark/s20.py ours|reference|dqx|sparkdq FILE [--without-json]
 
-FILE is a Parquet file of the benchmark's weather table, with `stations.parquet` and `s20.yaml` beside it. Prints one line of
-JSON: CPU seconds of this process and all that it started, from the moment the session stands; wall seconds; Spark's jobs,
-as its status tracker counts them; and what was found. DQX and SparkDQ must be installed, and state what they can of it.
+FILE is a table made by bench/readings.py, with `stations.parquet` beside it. Prints one line of JSON: how many of the 21
+checks it states; CPU seconds of this process and all that it started, from the moment the session stands; wall seconds;
+Spark's jobs, as its status tracker counts them; and what was found. bench/run_spark.py runs them all, in turn.
+
+Every check is answered in numbers: how many rows or groups break it (ours, the reference), or how many rows break any
+(DQX and SparkDQ annotate each row; rows are then counted by whether they have an error, which is the least one would ask).
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
+SUITE = Path(__file__).parents[1] / "suites" / "twenty.yaml"
+RECENT = (2020, 9, 13)
 STATUS = ["ok", "suspect", "missing", "estimated", "calibrating", "offline"]
 EMAIL = r"^[a-z0-9._-]+@[A-Za-z0-9.-]+\.[a-z]+$"
 GROUP = "dq bench"
@@ -34,21 +40,28 @@ CONF = {
 }
 
 
-def ours(spark: Any, file: Path, *, json_too: bool) -> Any:
-    """The recipe, through the engine."""
+class Answer(NamedTuple):
+    """How many of the suite's checks were stated, and what was found of them."""
+
+    checks: int
+    found: Mapping[str, Any]
+
+
+def ours(spark: Any, file: Path, *, json_too: bool) -> Answer:
+    """The recipe, through the engine: all checks, with details and examples."""
     import dq_dagster as dq
     from dq_dagster.engines.spark import SparkEngine
 
-    document = yaml.safe_load((file.parent / "s20.yaml").read_text("utf-8"))
+    document = yaml.safe_load(SUITE.read_text("utf-8"))
     document["checks"] = [check for check in document["checks"] if json_too or check["kind"] != "is_valid_json"]
     recipe = dq.load_recipe(document)
     references = {"stations": str(file.parent / "stations.parquet")}
     outcomes = dq.evaluate(recipe, file, engine=SparkEngine(spark), references=references).outcomes
-    return {outcome.check_id: outcome.status for outcome in outcomes}
+    return Answer(len(outcomes), {outcome.check_id: outcome.status for outcome in outcomes})
 
 
-def reference(spark: Any, file: Path, *, json_too: bool) -> Any:
-    """What a good engineer writes by hand: one fused query, GROUP BY for keys, LAG for gaps."""
+def reference(spark: Any, file: Path, *, json_too: bool) -> Answer:
+    """What a good engineer writes by hand: one fused query, GROUP BY for keys, LAG for gaps. All checks, as counts."""
     spark.read.parquet(str(file)).createOrReplaceTempView("weather")
     spark.read.parquet(str(file.parent / "stations.parquet")).createOrReplaceTempView("stations")
     listed = ", ".join(f"'{word}'" for word in STATUS)
@@ -78,11 +91,11 @@ def reference(spark: Any, file: Path, *, json_too: bool) -> Any:
             SELECT unix_micros(observed_at) - lag(unix_micros(observed_at)) OVER (ORDER BY observed_at) AS step
             FROM (SELECT DISTINCT observed_at FROM weather))
         """).first()[0]
-    return {name: str(value) for name, value in found.items()}
+    return Answer(20 + json_too, {name: str(value) for name, value in found.items()})
 
 
-def dqx(spark: Any, file: Path, *, json_too: bool) -> Any:
-    """DQX's engine, which annotates every row; all rows are counted by whether they have an error."""
+def dqx(spark: Any, file: Path, *, json_too: bool) -> Answer:
+    """DQX's engine. It states all checks: lengths and pairs as SQL, NULLs as the mean of a CASE, the gap as windows of an hour."""
     from types import SimpleNamespace
     from unittest.mock import create_autospec
 
@@ -115,12 +128,14 @@ def dqx(spark: Any, file: Path, *, json_too: bool) -> Any:
 
     for key in (["station", "observed_at"], ["reading_id"]):
         whole("is_unique", columns=key)
+    whole("has_no_gaps_per_time_window", column="observed_at", window_minutes=60)
+    whole("is_aggr_not_less_than", column="observed_at", aggr_type="max", limit=F.lit(dt.datetime(*RECENT)))
     for column in ("air_temp_c", "relative_humidity_pct", "wind_ms"):
         whole("is_aggr_not_greater_than", column=F.when(F.col(column).isNull(), 1.0).otherwise(0.0), aggr_type="avg", limit=0.01)
     for column, low, high in (("air_temp_c", -60, 60), ("relative_humidity_pct", 0, 100), ("wind_ms", 0, 75)):
         row("is_in_range", column, min_limit=low, max_limit=high)
     whole("is_aggr_not_less_than", column="*", aggr_type="count", limit=1)
-    row("is_in_list", "status", allowed=STATUS)
+    row("is_in_list", "status", allowed=[F.lit(word) for word in STATUS])
     row("regex_match", "contact", regex=EMAIL)
     row("is_not_null", "station")
     row("is_not_null", "observed_at")
@@ -133,45 +148,45 @@ def dqx(spark: Any, file: Path, *, json_too: bool) -> Any:
     whole("foreign_key", columns=["station"], ref_columns=["station"], ref_df_name="stations")
     stations = spark.read.parquet(str(file.parent / "stations.parquet"))
     checked = DQEngineCore(workspace, spark).apply_checks(spark.read.parquet(str(file)), rules, ref_dfs={"stations": stations})
-    return checked.agg(F.count("*").alias("rows"), F.count("_errors").alias("with errors")).first().asDict()
+    return Answer(len(rules), checked.agg(F.count("*").alias("rows"), F.count("_errors").alias("with errors")).first().asDict())
 
 
-def sparkdq(spark: Any, file: Path, *, json_too: bool) -> Any:
-    """SparkDQ's batch engine; it has no check of JSON, and none of gaps or of a mean."""
+def sparkdq(spark: Any, file: Path, *, json_too: bool) -> Answer:
+    """SparkDQ's batch engine. It has no check of JSON, of gaps or of a mean, and takes NULL for a value outside any range."""
     import sparkdq.checks as k
     from sparkdq.engine import BatchDQEngine
     from sparkdq.management import CheckSet
 
     both = (True, True)
     checks = CheckSet()
-    for place, check in enumerate(
-        [
-            *((k.UniqueRowsCheckConfig, {"subset_columns": key}) for key in (["station", "observed_at"], ["reading_id"])),
-            *(
-                (k.CompletenessRatioCheckConfig, {"column": one, "min_ratio": 0.99})
-                for one in ("air_temp_c", "relative_humidity_pct", "wind_ms")
-            ),
-            *(
-                (k.NumericBetweenCheckConfig, {"columns": [one], "min_value": low, "max_value": high, "inclusive": both})
-                for one, low, high in (("air_temp_c", -60, 60), ("relative_humidity_pct", 0, 100), ("wind_ms", 0, 75))
-            ),
-            (k.RowCountBetweenCheckConfig, {"min_count": 1, "max_count": 10**9}),
-            (k.IsContainedInCheckConfig, {"allowed_values": {"status": STATUS}}),
-            (k.RegexMatchCheckConfig, {"column": "contact", "pattern": EMAIL}),
-            *((k.NullCheckConfig, {"columns": [one]}) for one in ("station", "observed_at")),
-            (k.StringLengthBetweenCheckConfig, {"column": "station", "min_length": 8, "max_length": 12, "inclusive": both}),
-            (k.ColumnGreaterThanCheckConfig, {"column": "reading_id", "limit": "wind_ms", "inclusive": False}),
-            (k.ForeignKeyCheckConfig, {"column": "station", "reference_dataset": "stations", "reference_column": "station"}),
-        ]
-    ):
-        config, arguments = check
+    age = (dt.datetime.now() - dt.datetime(*RECENT)).days
+    declared: list[tuple[Any, dict[str, Any]]] = [
+        *((k.UniqueRowsCheckConfig, {"subset_columns": key}) for key in (["station", "observed_at"], ["reading_id"])),
+        *(
+            (k.CompletenessRatioCheckConfig, {"column": one, "min_ratio": 0.99})
+            for one in ("air_temp_c", "relative_humidity_pct", "wind_ms")
+        ),
+        *(
+            (k.NumericBetweenCheckConfig, {"columns": [one], "min_value": low, "max_value": high, "inclusive": both})
+            for one, low, high in (("air_temp_c", -60, 60), ("relative_humidity_pct", 0, 100), ("wind_ms", 0, 75))
+        ),
+        (k.RowCountBetweenCheckConfig, {"min_count": 1, "max_count": 10**9}),
+        (k.IsContainedInCheckConfig, {"allowed_values": {"status": STATUS}}),
+        (k.RegexMatchCheckConfig, {"column": "contact", "pattern": EMAIL}),
+        (k.FreshnessCheckConfig, {"column": "observed_at", "interval": age, "period": "day"}),
+        *((k.NullCheckConfig, {"columns": [one]}) for one in ("station", "observed_at")),
+        (k.StringLengthBetweenCheckConfig, {"column": "station", "min_length": 8, "max_length": 12, "inclusive": both}),
+        (k.ColumnGreaterThanCheckConfig, {"column": "reading_id", "limit": "wind_ms", "inclusive": False}),
+        (k.ForeignKeyCheckConfig, {"column": "station", "reference_dataset": "stations", "reference_column": "station"}),
+    ]
+    for place, (config, arguments) in enumerate(declared):
         checks.add_check(config(check_id=f"c{place}", **arguments))
     stations = spark.read.parquet(str(file.parent / "stations.parquet"))
     summary = BatchDQEngine(checks).run_batch(spark.read.parquet(str(file)), reference_datasets={"stations": stations}).summary()
-    return {"rows": summary.total_records, "with errors": summary.failed_records}
+    return Answer(len(declared), {"rows": summary.total_records, "with errors": summary.failed_records})
 
 
-PEERS: Mapping[str, Callable[..., Any]] = {"ours": ours, "reference": reference, "dqx": dqx, "sparkdq": sparkdq}
+PEERS: Mapping[str, Callable[..., Answer]] = {"ours": ours, "reference": reference, "dqx": dqx, "sparkdq": sparkdq}
 
 
 def cpu_seconds() -> float:
@@ -204,10 +219,10 @@ def main(who: str, file: Path, *, json_too: bool) -> None:
     spark.range(10).count()
     spark.sparkContext.setJobGroup(GROUP, who)
     started, spent = time.monotonic(), cpu_seconds()
-    found = PEERS[who](spark, file, json_too=json_too)
+    answer = PEERS[who](spark, file, json_too=json_too)
     figures = {"cpu_s": round(cpu_seconds() - spent, 2), "wall_s": round(time.monotonic() - started, 2)}
     jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup(GROUP))
-    print(json.dumps({"who": who, "json": json_too, **figures, "jobs": jobs, "found": found}), flush=True)
+    print(json.dumps({"who": who, "checks": answer.checks, **figures, "jobs": jobs, "found": answer.found}), flush=True)
 
 
 if __name__ == "__main__":

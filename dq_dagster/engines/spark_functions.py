@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from dq_dagster import sql
+from dq_dagster.engines.spark_judged import IN_DOUBT, as_judged, doubts_of
 from dq_dagster.engines.spark_kinds import Kinds, is_nano
 from dq_dagster.engines.spark_select import as_in, as_select
 from dq_dagster.engines.spark_sql import (
@@ -489,6 +490,7 @@ BY_CLASS: Mapping[type[exp.Expr], Rule] = {
 }
 
 BY_NAME: Mapping[str, Callable[..., exp.Expr]] = {
+    IN_DOUBT: lambda rewriter, condition: exp.and_(*doubts_of(rewriter, condition)),
     "epoch_us": _micros,
     "epoch_ns": _epoch_ns,
     "date_trunc": lambda rewriter, unit, value: _trunc(rewriter, unit.name, value),
@@ -534,7 +536,7 @@ def _table(rewriter: Rewriter, node: exp.Table) -> exp.Expr:
     return copy
 
 
-RULES = Rules(BY_CLASS, BY_NAME, AGGREGATES)
+RULES = Rules(BY_CLASS, BY_NAME, AGGREGATES, as_judged)
 
 
 def spark_text(query: exp.Expr, tables: Mapping[str, Mapping[str, pa.DataType]], views: Mapping[str, str], known: Mapping[str, str]) -> str:

@@ -9,8 +9,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dq_dagster import sql
+from dq_dagster.engines.spark_judged import among_doubtful, doubts_of
 from dq_dagster.engines.spark_kinds import spark_type
-from dq_dagster.engines.spark_sql import Rewriter, function, lambda_, no_translation, variable
+from dq_dagster.engines.spark_sql import Rewriter, function, lambda_, no_translation, variable, when
+
+_BUCKETS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,25 +27,73 @@ class _Few:
 
 
 def as_select(rewriter: Rewriter, node: exp.Select) -> exp.Expr:
-    """A SELECT. A list of the smallest few becomes a query of its own: Spark has no aggregate that keeps only so many."""
+    """A SELECT. Lists of the smallest few are made in another way: Spark has no aggregate that keeps only so many."""
     few = {id(one): found for one in node.selects if (found := _few_of(one.unalias())) is not None}
-    if not few:
-        return rewriter.descend(node)
-    if node.args.get("group") is not None:
+    if few and node.args.get("group") is not None:
         raise no_translation("a list of the smallest values of each group")
-    selects = [
-        exp.alias_(_as_query(rewriter, node, few[id(one)]), one.alias, quoted=True) if id(one) in few else rewriter.visit(one)
-        for one in node.selects
-    ]
-    if len(few) == len(node.selects):
+    if not few:
+        doubtful = among_doubtful(rewriter, node)
+        written = rewriter.descend(node)
+        return written if doubtful is None else written.where(doubtful, copy=False)
+    source = _few_groups(node)
+    ranks = {place: rewriter.fresh() for place in few} if source is not None else {}
+    selects: list[exp.Expr] = []
+    for one in node.selects:
+        if id(one) not in few:
+            selects.append(rewriter.visit(one))
+            continue
+        rank = ranks.get(id(one))
+        listed = _as_query(rewriter, node, few[id(one)]) if rank is None else _best_ranked(rewriter, few[id(one)], rank)
+        selects.append(exp.alias_(listed, one.alias, quoted=True))
+    if source is None and len(few) == len(node.selects):
         return exp.select(*selects)
-    whole = rewriter.descend(_without(node, few))
+    whole = rewriter.descend(_without_selects(node))
     whole.set("expressions", selects)
+    if source is not None:
+        ranked = exp.select("*", *(exp.alias_(_rank(rewriter, few[place]), name, quoted=True) for place, name in ranks.items()))
+        ranked = ranked.from_(rewriter.visit(source), copy=False)
+        whole.set("from_", exp.From(this=ranked.subquery(source.alias_or_name, copy=False)))
     return whole
 
 
-def _without(node: exp.Select, few: dict[int, _Few]) -> exp.Select:
-    """The query without the lists; its other parts stay where they are, so that their types are found."""
+def _few_groups(node: exp.Select) -> exp.Subquery | None:
+    """What the query reads from, where it is the groups that a HAVING picks, which are few as a rule; else None."""
+    from_ = node.args.get("from_") or node.args.get("from")
+    source = from_.this if from_ is not None else None
+    if not isinstance(source, exp.Subquery) or any(node.args.get(key) for key in ("joins", "where", "laterals")):
+        return None
+    return source if isinstance(source.this, exp.Select) and source.this.args.get("having") is not None else None
+
+
+def _rank(rewriter: Rewriter, few: _Few) -> exp.Expr:
+    """A row's place in the order, counted in each of some buckets, so that no task has to sort all rows."""
+    order = rewriter.visit(few.order)
+    keys = [exp.Ordered(this=key, nulls_first=False) for key in _members(order, rewriter.kinds.of(few.order))]
+    if few.condition is not None:
+        keys.insert(0, exp.Ordered(this=when(rewriter.visit(few.condition), sql.integer(0), sql.integer(1)), nulls_first=False))
+    bucket = function("pmod", function("xxhash64", order.copy()), sql.integer(_BUCKETS))
+    return exp.Window(this=exp.RowNumber(), partition_by=[bucket], order=exp.Order(expressions=keys))
+
+
+def _best_ranked(rewriter: Rewriter, few: _Few, rank: str) -> exp.Expr:
+    """The values of the rows that come first in their bucket, in order, and of those the first."""
+    order = rewriter.visit(few.order)
+    value = _unsigned_zeros(rewriter, few.value, order) if few.order is few.value else rewriter.visit(few.value)
+    keys: list[exp.Expr] = []
+    for place, key in enumerate(_members(order, rewriter.kinds.of(few.order))):
+        keys += [sql.text(f"n{place}"), sql.is_null(key), sql.text(f"k{place}"), key.copy()]
+    pair = function("named_struct", sql.text("keys"), function("named_struct", *keys), sql.text("value"), value)
+    kept = exp.and_(exp.LTE(this=sql.column(rank), expression=sql.integer(few.count)), exp.not_(sql.is_null(order)))
+    if few.condition is not None:
+        kept = exp.and_(kept, rewriter.visit(few.condition))
+    pairs = exp.Filter(this=function("collect_list", pair), expression=exp.Where(this=kept))
+    best = function("slice", function("array_sort", pairs), sql.integer(1), sql.integer(few.count))
+    name = rewriter.fresh()
+    return function("transform", best, lambda_(name, exp.Dot(this=variable(name), expression=exp.to_identifier("value"))))
+
+
+def _without_selects(node: exp.Select) -> exp.Select:
+    """The query without what it selects; its other parts stay where they are, so that their types are found."""
     shallow = exp.Select()
     for key, value in node.args.items():
         shallow.args[key] = [] if key == "expressions" else value
@@ -75,9 +126,9 @@ def _as_query(rewriter: Rewriter, node: exp.Select, few: _Few) -> exp.Expr:
     value = _unsigned_zeros(rewriter, few.value, order) if few.order is few.value else rewriter.visit(few.value)
     picked = rows.select(exp.alias_(value, "dq_value", quoted=True), exp.alias_(order, "dq_order", quoted=True), copy=False)
     if few.condition is not None:
-        picked = picked.where(rewriter.visit(few.condition), copy=False)
+        picked = picked.where(*doubts_of(rewriter, few.condition), rewriter.visit(few.condition), copy=False)
     picked = picked.where(exp.not_(sql.is_null(order)), copy=False)
-    keys = _keys(sql.column("dq_order"), rewriter.kinds.of(few.order))
+    keys = [exp.Ordered(this=key, nulls_first=False) for key in _members(sql.column("dq_order"), rewriter.kinds.of(few.order))]
     shown = exp.select("*").from_(picked.subquery("q", copy=False)).order_by(*keys).limit(few.count)
     place = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[key.copy() for key in keys]))
     pair = function("named_struct", sql.text("place"), place, sql.text("value"), sql.column("dq_value"))
@@ -106,13 +157,12 @@ def _unsigned_zeros(rewriter: Rewriter, node: Any, written: exp.Expr) -> exp.Exp
     return function("named_struct", *members) if members else written.copy()
 
 
-def _keys(order: exp.Expr, kind: pa.DataType | None) -> list[exp.Expr]:
+def _members(order: exp.Expr, kind: pa.DataType | None) -> list[exp.Expr]:
     """By what is sorted: the members of a struct one by one, NULL last in each; Spark would have it first."""
     if kind is None or not pa.types.is_struct(kind) or kind.num_fields == 0:
-        return [exp.Ordered(this=order, nulls_first=False)]
+        return [order]
     names = [kind.field(place).name for place in range(kind.num_fields)]
-    members = [exp.Dot(this=order.copy(), expression=exp.to_identifier(name, quoted=True)) for name in names]
-    return [exp.Ordered(this=member, nulls_first=False) for member in members]
+    return [exp.Dot(this=order.copy(), expression=exp.to_identifier(name, quoted=True)) for name in names]
 
 
 def as_in(rewriter: Rewriter, node: exp.In) -> exp.Expr:

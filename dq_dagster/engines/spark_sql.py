@@ -76,11 +76,15 @@ def variable(name: str) -> exp.Expr:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How nodes are carried over: by their class, functions by name with their arguments, aggregates by name as a whole."""
+    """How nodes are carried over: by their class, functions by name with their arguments, aggregates by name as a whole.
+
+    `judged` carries over a call of a judgement in Python, given what the function is called in Spark.
+    """
 
     by_class: Mapping[type[exp.Expr], Callable[[Rewriter, Any], exp.Expr]]
     by_name: Mapping[str, Callable[..., exp.Expr]]
     aggregates: Mapping[str, Callable[[Rewriter, Any], exp.Expr]]
+    judged: Callable[[Rewriter, Any, str], exp.Expr]
 
 
 class Rewriter:
@@ -108,7 +112,7 @@ class Rewriter:
                 raise no_translation(f"{name} with {len(node.expressions)} arguments") from error
         if name not in self._known:
             raise no_translation(name)
-        return function(self._known[name], *(self.visit(one) for one in node.expressions))
+        return self._rules.judged(self, node, self._known[name])
 
     def descend(self, node: Any) -> Any:
         """The same node, with all that stands in it in Spark's words."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -19,7 +20,7 @@ from dq_dagster.checks.table import CheckedTable
 from dq_dagster.limits import Limits
 from dq_dagster.tables import open_table
 from tests.engines.test_spark import on_both, recipe
-from tests.local_spark import spark_engine
+from tests.local_spark import require_spark, spark_engine
 
 pytestmark = pytest.mark.spark
 
@@ -164,3 +165,44 @@ def test_over_the_bytes_allowed_nothing_is_read_and_metadata_still_answers(tmp_p
     outcomes = on_both(recipe(*(check for check in MANY if "reference" not in check)), tmp_path / "t.parquet", limits=Limits(scan_bytes=1))
     assert {outcome.status for outcome in outcomes} == {"passed", "not_evaluated"}
     assert all("CHECK_SCAN_BUDGET_EXCEEDED" in outcome.detail for outcome in outcomes if outcome.status == "not_evaluated")
+
+
+WITHOUT_THE_PACKAGE = """
+    import os, sys
+
+    sys.path.insert(0, sys.argv[1])
+    os.environ["PYSPARK_PYTHON"] = sys.argv[2]
+    import dq_dagster as dq
+    from dq_dagster.engines.spark import SparkEngine
+
+    quiet = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "1"}
+    checks = [
+        {"check_id": "sure", "kind": "is_valid_json", "column": "good"},
+        {"check_id": "in_doubt", "kind": "is_valid_json", "column": "bad"},
+        {"check_id": "there", "kind": "is_not_null", "column": "bad"},
+    ]
+    recipe = dq.Recipe.model_validate(
+        {"recipe": "r", "table": {"name": "t"}, "checks": [{**check, "enforcement": "required"} for check in checks]}
+    )
+    for outcome in dq.evaluate(recipe, sys.argv[3], engine=SparkEngine(remote="local[1]", conf=quiet)).outcomes:
+        print(outcome.status, outcome.detail)
+"""
+
+
+@pytest.mark.slow
+def test_executors_without_this_package_judge_what_spark_is_sure_of_and_say_what_they_lack(tmp_path):
+    require_spark()
+    bare = str(getattr(sys, "_base_executable", sys.executable))
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    if subprocess.run([bare, "-c", "import dq_dagster"], env=alone, cwd=tmp_path, capture_output=True, check=False).returncode == 0:
+        pytest.skip("every Python here has dq_dagster")
+    pq.write_table(pa.table({"good": ['{"a": 1}', "[]"], "bad": ["{}", "nil"]}), tmp_path / "t.parquet")
+    root = str(Path(dq.__file__).parents[1])
+    command = [sys.executable, "-c", textwrap.dedent(WITHOUT_THE_PACKAGE), root, bare, str(tmp_path / "t.parquet")]
+    ran = subprocess.run(command, env=alone, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == [
+        "passed none of 2 rows have good that is not valid JSON",
+        "not_evaluated not_evaluated: CHECK_UNSUPPORTED_BY_ENGINE: Spark could not evaluate it (its Python workers lack "
+        "dq_dagster, which this kind judges with; install it there)",
+        "passed none of 2 rows have no bad",
+    ]
