@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import time
@@ -18,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from run import STORE, ran
 
 HERE = Path(__file__).parent
-STORE = HERE.parent / ".bench"
 SUITE = HERE / "suites" / "state.yaml"
 ALLOWED_MB = 512  # what Python, Arrow and DuckDB's own bookkeeping take beside the limit
 
@@ -66,17 +65,11 @@ def evaluated(check_id: str, table: Path, memory: int, seconds: float, spill: in
 
 
 def measured(command: list[str]) -> tuple[dict[str, Any], int]:
-    """What a process said, and the most memory that it held, in MB. It counts from what this one holds, which is little."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        said = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    lines = said.strip().splitlines()
-    told = (
-        json.loads(lines[-1]) if process.returncode == 0 else {"status": "died", "detail": f"exit status {process.returncode}", "cpu": 0.0}
-    )
-    return told, usage.ru_maxrss // 1024
+    """What a process said, and the most memory that it held, in MB."""
+    exit_status, said, usage = ran(command)
+    if exit_status:
+        return {"status": "died", "detail": f"exit status {exit_status}", "cpu": 0.0}, usage.ru_maxrss // 1024
+    return json.loads(said.strip().splitlines()[-1]), usage.ru_maxrss // 1024
 
 
 def main() -> int:

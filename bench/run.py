@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -34,16 +35,22 @@ class Figures:
     passed: int
 
 
-def measured(command: list[str]) -> Figures:
-    """Runs a contestant. Raises CalledProcessError where it does not finish."""
+def ran(command: list[str]) -> tuple[int, str, resource.struct_rusage]:
+    """A process's exit status, what it printed, and what it used. Its memory counts from what this one holds, which is little."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
         said = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
+    return process.returncode, said, usage
+
+
+def measured(command: list[str]) -> Figures:
+    """Runs a contestant. Raises CalledProcessError where it does not finish."""
+    exit_status, said, usage = ran(command)
+    if exit_status:
+        raise subprocess.CalledProcessError(exit_status, command)
     told = json.loads(said.strip().splitlines()[-1])
     return Figures(told["cpu_seconds"], usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1000, told["checks"], told["passed"])
 

@@ -46,7 +46,7 @@ class KeyRecorder:
     """
 
     def __init__(self, keys: Iterable[Sequence[str]]) -> None:
-        orders = [order for key in keys for order in (tuple(key), (*key[1:], key[0]))]
+        orders = [tuple(key[place] for place in order) for key in keys for order in key_records.orders_of(key)]
         self._ranges = {order: KeyRange(order, None, None) for order in orders}
 
     def observe(self, rows: pa.Table) -> None:

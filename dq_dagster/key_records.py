@@ -33,6 +33,12 @@ class KeyRange:
     last: Key | None
 
 
+def orders_of(key: Sequence[object]) -> list[list[int]]:
+    """The orders in which rows are likely to be stored: by the key's parts as they are named, or by the first part last."""
+    named = list(range(len(key)))
+    return [named, [*named[1:], 0]] if len(key) > 1 else [named]
+
+
 def spelled(ranges: Sequence[KeyRange], footer: bytes) -> bytes:
     """What is to be written before the footer, which is given with its length and magic; nothing where nothing is stated."""
     if not ranges:

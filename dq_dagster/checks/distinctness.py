@@ -14,6 +14,7 @@ from dq_dagster.checks.base import Ask, Attempt, Numbers
 from dq_dagster.checks.runs import MOST_TURNS, around, does_not_rise, suspects
 from dq_dagster.checks.survey import LOOKED_AT_ROWS
 from dq_dagster.checks.table import CheckedTable, Value
+from dq_dagster.key_records import orders_of
 
 _BITS_PER_ROW = 16
 _MOST_BITS = 1_000_000_000
@@ -104,12 +105,6 @@ def _by_order(values: Sequence[Value], summary: Summary, table: CheckedTable, re
 
     first = steps(rows.copy().limit(LOOKED_AT_ROWS), range(len(orders)), _NO_SCAN)
     return Attempt("whether the first rows rise", first, proof, is_look=True)
-
-
-def orders_of(values: Sequence[Value]) -> list[list[int]]:
-    """The orders in which rows are likely to be stored: by the key's parts as they are named, or by the first part last."""
-    named = list(range(len(values)))
-    return [named, [*named[1:], 0]] if len(values) > 1 else [named]
 
 
 @dataclass(frozen=True, slots=True)

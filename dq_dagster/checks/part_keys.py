@@ -14,10 +14,10 @@ from sqlglot import exp
 
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Numbers, Parted
-from dq_dagster.checks.distinctness import Summary, orders_of
+from dq_dagster.checks.distinctness import Summary
 from dq_dagster.checks.runs import around, does_not_rise
 from dq_dagster.checks.table import Value
-from dq_dagster.key_records import are_apart
+from dq_dagster.key_records import are_apart, orders_of
 
 
 def parted_key(values: Sequence[Value], summary: Summary, relation: str, reads: frozenset[str], repeated: exp.Query) -> Parted | None:

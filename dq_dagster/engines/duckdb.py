@@ -171,7 +171,8 @@ class DuckDBSession:
         query = sql.select_from(relation, {"x": expression}).sql("duckdb")
         try:
             (kind,) = self._connection.sql(query).types  # bound, not run: even with LIMIT 0, DuckDB would read what a subquery reads
-            return self._connection.sql(f"SELECT CAST(NULL AS {kind}) AS x").to_arrow_reader(1).schema.field("x").type
+            nothing = duckdb.ConstantExpression(None).cast(kind).alias("x")
+            return self._connection.sql("SELECT 1").select(nothing).to_arrow_reader(1).schema.field("x").type
         except duckdb.Error as error:
             raise EngineStumbled("DuckDB", type(error).__name__) from error
 
