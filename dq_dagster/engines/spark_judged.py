@@ -16,6 +16,7 @@ from sqlglot import exp
 from dq_dagster import sql
 from dq_dagster.checks.functions import RESERVED
 from dq_dagster.checks.json_rules import MAX_DEPTH
+from dq_dagster.engines.spark_sql import function, when
 
 if TYPE_CHECKING:
     from dq_dagster.engines.spark_sql import Rewriter
@@ -30,9 +31,9 @@ def as_judged(rewriter: Rewriter, node: Any, called: str) -> exp.Expr:
     text, parameter = (rewriter.visit(one) for one in node.expressions)
     sure = _surely(node.name.lower(), text, node.expressions[1].name)
     if sure is None:
-        return _call(called, text, parameter)
-    asked = _call(called, _when(sure, exp.Null(), text.copy()), parameter)
-    return _call("coalesce", asked, _when(exp.not_(sql.is_null(text)), exp.true(), exp.Null()))
+        return function(called, text, parameter)
+    asked = function(called, when(sure, exp.Null(), text.copy()), parameter)
+    return function("coalesce", asked, when(exp.not_(sql.is_null(text)), exp.true(), exp.Null()))
 
 
 def doubts_of(rewriter: Rewriter, condition: Any) -> list[exp.Expr]:
@@ -113,7 +114,7 @@ def _surely(name: str, text: exp.Expr, parameter: str) -> exp.Expr | None:
         case "dq_is_json" if parameter:
             return _is_nothing_else(text)
         case "dq_is_json":
-            return _when(_opens_with(text, "{", "["), exp.not_(sql.is_null(_parsed(text))), exp.false())
+            return when(_opens_with(text, "{", "["), exp.not_(sql.is_null(_parsed(text))), exp.false())
         case "dq_has_json_keys":
             return _has_keys(text, parameter)
         case _:
@@ -122,38 +123,32 @@ def _surely(name: str, text: exp.Expr, parameter: str) -> exp.Expr | None:
 
 def _parsed(text: exp.Expr) -> exp.Expr:
     """NULL where Spark's parser refuses the text, and where it might be nested more deeply than the rule allows."""
-    without = _call("translate", text.copy(), sql.text("[{"), sql.text(""))
-    openings = exp.Sub(this=_call("length", text.copy()), expression=_call("length", without))
-    is_short = exp.LTE(this=_call("octet_length", text.copy()), expression=sql.integer(MAX_DEPTH))
+    without = function("translate", text.copy(), sql.text("[{"), sql.text(""))
+    openings = exp.Sub(this=function("length", text.copy()), expression=function("length", without))
+    is_short = exp.LTE(this=function("octet_length", text.copy()), expression=sql.integer(MAX_DEPTH))
     is_flat = exp.LTE(this=openings, expression=sql.integer(MAX_DEPTH))
-    return _when(exp.or_(is_short, is_flat), _call("try_parse_json", text.copy()), exp.Null())
+    return when(exp.or_(is_short, is_flat), function("try_parse_json", text.copy()), exp.Null())
 
 
 def _opens_with(text: exp.Expr, *signs: str) -> exp.Expr:
     """Whether the text opens with one of the signs. What follows a whole object or array is not looked at by either parser."""
-    return exp.In(this=_call("left", text.copy(), sql.integer(1)), expressions=[sql.text(sign) for sign in signs])
+    return exp.In(this=function("left", text.copy(), sql.integer(1)), expressions=[sql.text(sign) for sign in signs])
 
 
 def _is_nothing_else(text: exp.Expr) -> exp.Expr:
     """Whether the text is a value and nothing besides: put into an array, it is followed by a sign that is not in it."""
-    listed = _call("concat", sql.text("["), text.copy(), sql.text(f',"{_SIGN}"]'))
-    second = _call("try_variant_get", _parsed(listed), sql.text("$[1]"), sql.text("string"))
-    is_plain = exp.not_(exp.or_(_call("contains", text.copy(), sql.text("\\")), _call("contains", text.copy(), sql.text(_SIGN))))
-    found = _call("coalesce", exp.EQ(this=second, expression=sql.text(_SIGN)), exp.false())
-    return _when(exp.and_(_opens_with(text, "{", "["), is_plain), found, exp.false())
+    listed = function("concat", sql.text("["), text.copy(), sql.text(f',"{_SIGN}"]'))
+    second = function("try_variant_get", _parsed(listed), sql.text("$[1]"), sql.text("string"))
+    is_plain = exp.not_(exp.or_(function("contains", text.copy(), sql.text("\\")), function("contains", text.copy(), sql.text(_SIGN))))
+    found = function("coalesce", exp.EQ(this=second, expression=sql.text(_SIGN)), exp.false())
+    return when(exp.and_(_opens_with(text, "{", "["), is_plain), found, exp.false())
 
 
 def _has_keys(text: exp.Expr, parameter: str) -> exp.Expr | None:
     keys, require_all = json.loads(parameter)
     if not all(_PLAIN_KEY.fullmatch(key) for key in keys):
         return None
-    found = [exp.not_(sql.is_null(_call("try_variant_get", _parsed(text), sql.text(f'$["{key}"]'), sql.text("variant")))) for key in keys]
-    return _when(_opens_with(text, "{"), exp.and_(*found) if require_all else exp.or_(*found), exp.false())
-
-
-def _when(condition: exp.Expr, value: exp.Expr, other: exp.Expr) -> exp.Expr:
-    return exp.Case(ifs=[exp.If(this=condition, true=value)], default=other)
-
-
-def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
-    return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
+    found = [
+        exp.not_(sql.is_null(function("try_variant_get", _parsed(text), sql.text(f'$["{key}"]'), sql.text("variant")))) for key in keys
+    ]
+    return when(_opens_with(text, "{"), exp.and_(*found) if require_all else exp.or_(*found), exp.false())
