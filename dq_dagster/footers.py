@@ -73,6 +73,42 @@ class Footer:
             ends += pair
         return (min(ends), max(ends)) if ends else None
 
+    def hinted_extremes(self, name: str) -> tuple[Any, Any] | None:
+        """The least and the greatest value of a column as the footer states them, exact or not: of floats, NaN is left out."""
+        leaf = self._flat_leaf(name)
+        if leaf is None or not pa.types.is_floating(plain(self.schema.field(self.schema.get_field_index(name)).type)):
+            return self.extremes(name)
+        stated = [found for _, found in self._chunks(leaf) if found is not None and found.has_min_max]
+        return (min(found.min for found in stated), max(found.max for found in stated)) if stated else None
+
+    def least_of_groups(self, name: str) -> dict[int, Any] | None:
+        """A value below which no value of a column lies, for each row group with any: text in bytes, else as `extremes` says it.
+
+        None where some group does not say it.
+        """
+        leaf = self._flat_leaf(name)
+        if leaf is None:
+            return None
+        type = plain(self.schema.field(self.schema.get_field_index(name)).type)
+        least: dict[int, Any] = {}
+        for at in range(self.metadata.num_row_groups):
+            statistics = self.metadata.row_group(at).column(leaf).statistics
+            if statistics is not None and statistics.has_null_count and statistics.null_count == self.rows_of_group(at):
+                continue
+            if statistics is None or not statistics.has_min_max:
+                return None
+            if pa.types.is_string(type):
+                least[at] = statistics.min_raw  # cut short where it is long, and then less still
+            elif (pair := _ends(statistics, type)) is not None:
+                least[at] = pair[0]
+            else:
+                return None
+        return least
+
+    def rows_of_group(self, at: int) -> int:
+        """How many rows a row group holds."""
+        return self.metadata.row_group(at).num_rows
+
     def bytes_of(self, name: str) -> int:
         """The compressed bytes of a column, everything nested in it included."""
         groups = [self.metadata.row_group(at) for at in range(self.metadata.num_row_groups)]

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
+import pyarrow as pa
 from sqlglot import exp
 
 from dq_dagster import sql
-from dq_dagster.checks.base import Ask, Attempt, ask_over_rows
+from dq_dagster.checks.base import Ask, Attempt, Numbers, ask_over_rows
+from dq_dagster.checks.runs import Walk
 from dq_dagster.checks.table import CheckedTable
-from dq_dagster.engines.base import EngineStumbled, Session
+from dq_dagster.engines.base import EngineStumbled, NarrowableSession, Session
 from dq_dagster.errors import MemoryBudgetExceeded, NotEvaluated, ScanBudgetExceeded, TimeBudgetExceeded, UnsupportedByEngine
+from dq_dagster.illustrating import OpenSession, examples_of
 from dq_dagster.limits import Limits
-from dq_dagster.outcomes import MAX_EXAMPLES, NOT_EVALUATED, Outcome, cut
+from dq_dagster.outcomes import NOT_EVALUATED, Outcome, cut
 from dq_dagster.plan import Pass, Plan, fuse
 from dq_dagster.tables import find_fault
-
-OpenSession = Callable[[], Session]
 
 
 @dataclass(slots=True)
@@ -30,6 +31,11 @@ class Answers:
     reasons: dict[int, str] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
     bytes_scanned: int = 0
+
+    def take(self, place: int, numbers: Numbers, *, seconds: float) -> None:
+        """Numbers of a check, and how long they took."""
+        self.numbers.setdefault(place, {}).update(numbers)
+        self.seconds[place] = self.seconds.get(place, 0.0) + seconds
 
 
 def answer(plan: Plan, table: CheckedTable, session: OpenSession, limits: Limits, *, deadline: float, scanned: int = 0) -> Answers:
@@ -45,23 +51,56 @@ def answer(plan: Plan, table: CheckedTable, session: OpenSession, limits: Limits
         answers.reasons.update(dict.fromkeys(plan.reading_rows, reason))
         return answers
     try:
-        _ask(plan, table, session, answers, deadline=deadline)
+        _ask(plan, table, session, limits, answers, deadline=deadline)
     except TimeBudgetExceeded:
         answers.numbers.clear()
         answers.reasons.update(dict.fromkeys(plan.reading_rows, TimeBudgetExceeded(seconds=limits.scan_seconds).reason))
     return answers
 
 
-def _ask(plan: Plan, table: CheckedTable, session: OpenSession, answers: Answers, *, deadline: float) -> None:
+def _ask(plan: Plan, table: CheckedTable, session: OpenSession, limits: Limits, answers: Answers, *, deadline: float) -> None:
     """Asks in rounds: each check by its next attempt, or, where none is left, by its asks. A round is fused as a whole."""
     pending = {place: list(plan.attempts.get(place, ())) for place in plan.reading_rows}
     passes = plan.passes if not any(pending.values()) else None
     while pending:
-        asked = {place: (attempts[0].ask,) if attempts else plan.asks[place] for place, attempts in pending.items()}
+        walks: dict[Walk, list[int]] = {}
+        asked: dict[int, Sequence[Ask]] = {}
+        for place, attempts in pending.items():
+            ask = attempts[0].ask if attempts else None
+            if isinstance(ask, Walk):
+                walks.setdefault(ask, []).append(place)
+            else:
+                asked[place] = plan.asks[place] if ask is None else (ask,)
+        for walk, places in walks.items():
+            started = time.monotonic()
+            found = look(walk, table, session, limits, deadline=deadline)
+            answers.bytes_scanned += table.stored.bytes_of(walk.columns) if walk.rows is None else 0
+            for place in places:
+                answers.take(place, found, seconds=time.monotonic() - started)
         for one in passes or fuse(asked.items(), table):
             _run(one, asked, table, session(), answers, deadline=deadline)
         pending = {place: left for place, attempts in pending.items() if (left := _left(attempts, place, answers)) is not None}
         passes = None
+
+
+def look(ask: Ask | Walk, table: CheckedTable, session: OpenSession, limits: Limits, *, deadline: float) -> Numbers:
+    """What one attempt asks for. Raises TimeBudgetExceeded, MemoryBudgetExceeded, EngineStumbled."""
+    if isinstance(ask, Ask):
+        return _row_of(ask.query(table), ask.lent, session(), deadline=deadline)
+    from dq_dagster import rising  # brings pyarrow.compute along, which small tables do without
+
+    def keep_time() -> None:
+        if time.monotonic() > deadline:
+            raise TimeBudgetExceeded(seconds=limits.scan_seconds)
+
+    return {"rises": rising.walk(table.stored, ask, after_each=keep_time)}
+
+
+def _row_of(query: exp.Select, lent: Mapping[str, pa.Table], session: Session, *, deadline: float) -> dict[str, Any]:
+    """The one row of a query, which may name relations that are lent."""
+    for name, rows in lent.items():
+        cast(NarrowableSession, session).lend(name, rows)  # as Engine.chooses promises: only where ways are chosen is anything lent
+    return session.numbers(query, deadline=deadline)
 
 
 def _left(attempts: Sequence[Attempt], place: int, answers: Answers) -> list[Attempt] | None:
@@ -84,7 +123,7 @@ def _run(
     """Runs a pass; where it cannot be run for all its checks, each of them alone, so that only the culprit goes unanswered."""
     started = time.monotonic()
     try:
-        row = session.numbers(one.query, deadline=deadline)
+        row = _row_of(one.query, one.lent, session, deadline=deadline)
     except (EngineStumbled, MemoryBudgetExceeded) as error:
         if len(one.places) > 1:
             for place in one.places:
@@ -98,8 +137,7 @@ def _run(
     seconds = time.monotonic() - started
     answers.bytes_scanned += table.stored.bytes_of(one.reads)
     for place, numbers in one.numbers_of(row).items():
-        answers.numbers.setdefault(place, {}).update(numbers)
-        answers.seconds[place] = answers.seconds.get(place, 0.0) + seconds
+        answers.take(place, numbers, seconds=seconds)
 
 
 def _stumbled(error: EngineStumbled, one: Pass, table: CheckedTable) -> str:
@@ -145,52 +183,11 @@ def judge(
                 bytes_scanned=table.stored.bytes_of(frozenset().union(*(ask.reads for ask in plan.asks[place]))),
             )
         )
-    examples = _examples(plan, answers, outcomes, table, session, deadline=deadline)
+    examples = examples_of(plan, answers.numbers, outcomes, table, session, deadline=deadline)
     for place, found in examples.items():
         detail = cut(plan.checks[place].illustrated(outcomes[place].detail, found), limits.detail_chars)
         outcomes[place] = replace(outcomes[place], examples=found, detail=detail)
     return tuple(outcomes)
-
-
-def _examples(
-    plan: Plan, answers: Answers, outcomes: list[Outcome], table: CheckedTable, session: OpenSession, *, deadline: float
-) -> dict[int, tuple[Mapping[str, Any], ...]]:
-    """Examples of the failed checks, from one further round of passes at most. A verdict stands without them."""
-    asked: list[tuple[int, list[Ask]]] = []
-    structs: dict[int, Sequence[Mapping[str, Any]]] = {}
-    for place in (place for place, outcome in enumerate(outcomes) if outcome.status == "failed"):
-        numbers = answers.numbers.get(place, {})
-        known = plan.checks[place].examples_among(numbers)
-        if known is not None:
-            structs[place] = known
-        elif (ask := plan.checks[place].example_ask(numbers, table)) is not None:
-            asked.append((place, [ask]))
-    for one in fuse(_among_bad_rows(asked, table), table):
-        try:
-            row = session().numbers(one.query, deadline=deadline)
-        except (NotEvaluated, EngineStumbled):  # a budget was reached while looking for examples only: the verdict is made
-            continue
-        structs.update((place, numbers["examples"] or ()) for place, numbers in one.numbers_of(row).items())
-    return {place: plan.checks[place].examples(found[:MAX_EXAMPLES], table) for place, found in structs.items()}
-
-
-def _among_bad_rows(asked: list[tuple[int, list[Ask]]], table: CheckedTable) -> list[tuple[int, list[Ask]]]:
-    """The asks, put to the rows that break some check, where the table is large: examples are then made of few rows only."""
-    split = {place: ask.numbers["examples"] for place, (ask,) in asked if ask.over is None}
-    conditions = {place: example.expression.this for place, example in split.items() if isinstance(example, exp.Filter)}
-    if table.survey is None or not conditions:
-        return asked
-    prefix = "bad"
-    while any(name.casefold().startswith(prefix) for name in table.names.values()):
-        prefix += "_"
-    reads = frozenset().union(*(ask.reads for place, (ask,) in asked if place in conditions))
-    columns = {table.names[name]: sql.column(table.names[name]) for name in sorted(reads)}
-    judged = sql.select_from(table.relation, {**columns, **{f"{prefix}{place}": condition for place, condition in conditions.items()}})
-    names = [*columns, *(f"{prefix}{place}" for place in conditions)]
-    bad = sql.select_from(judged, {name: sql.column(name) for name in names})
-    bad = bad.where(sql.any_of([sql.column(f"{prefix}{place}") for place in conditions]))
-    put = {place: sql.where(split[place].this, sql.column(f"{prefix}{place}")) for place in conditions}
-    return [(place, [Ask({"examples": put[place]}, reads, over=bad)] if place in put else asks) for place, asks in asked]
 
 
 def count_quarantined(plan: Plan, outcomes: Sequence[Outcome], table: CheckedTable, session: OpenSession, *, deadline: float) -> int | None:

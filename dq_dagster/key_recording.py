@@ -11,11 +11,11 @@ from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute
-import pyarrow.parquet as pq
 
 from dq_dagster import key_records
 from dq_dagster.arrow_types import plain
 from dq_dagster.key_records import Key, KeyRange
+from dq_dagster.streaming import parquet_stream
 
 pc: Any = pyarrow.compute
 _LONGEST = 1000  # characters of a text in a key; what is longer is stated nowhere
@@ -63,7 +63,7 @@ class KeyRecorder:
             del self._ranges[order]
             if len(columns) < len(order) or first is None or last is None or (before.last is not None and not before.last < first):
                 continue
-            if _rises([column.values for column in columns]):
+            if pc.all(rises([column.values for column in columns]), min_count=0).as_py():
                 self._ranges[order] = KeyRange(order, before.first or first, last)
 
     @property
@@ -129,7 +129,7 @@ def record_keys(path: str | os.PathLike[str], keys: Sequence[Sequence[str]]) -> 
 def _record(path: str, keys: Sequence[Sequence[str]]) -> None:
     recorder = KeyRecorder(keys)
     with open(path, "r+b") as stream:
-        file = pq.ParquetFile(stream)
+        file = parquet_stream(stream, is_local=True)
         wanted = {name for key in keys for name in key}
         for batch in file.iter_batches(columns=[name for name in file.schema_arrow.names if name in wanted]):
             recorder.observe(pa.Table.from_batches([batch]))
@@ -177,11 +177,11 @@ def _without_null(values: pa.Array, unit: int = 1) -> _Column | None:
     return None if values.null_count else _Column(values, unit)
 
 
-def _rises(columns: Sequence[pa.Array]) -> bool:
-    """Whether each row is above the one before it, compared member by member."""
-    rises: Any = None
+def rises(columns: Sequence[pa.Array]) -> pa.BooleanArray:
+    """Of each row but the first, whether it is above the one before it, compared member by member; NULL where one holds NULL."""
+    found: Any = None
     for column in reversed(columns):
         before, after = column.slice(0, len(column) - 1), column.slice(1)
         above = pc.less(before, after)
-        rises = above if rises is None else pc.or_(above, pc.and_(pc.equal(before, after), rises))
-    return bool(pc.all(rises, min_count=0).as_py())
+        found = above if found is None else pc.or_(above, pc.and_(pc.equal(before, after), found))
+    return found

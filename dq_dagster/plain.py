@@ -113,7 +113,11 @@ def what_is_wrong_with_number(number: int | Decimal) -> str | None:
 
 def what_is_wrong_with_text(text: str) -> str | None:
     """Why a text has no place in a document; None where it has."""
-    return "holds text with half a surrogate pair, which is no character" if any("\ud800" <= char <= "\udfff" for char in text) else None
+    return (
+        "holds text with half a surrogate pair, which is no character"
+        if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)
+        else None
+    )
 
 
 class _Plain:

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
 from sqlglot import exp
 
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Attempt, Check
+from dq_dagster.checks.runs import Walk
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.errors import DoesNotFit, NotEvaluated
 from dq_dagster.weighing import weighed
@@ -27,11 +29,15 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One query over the rows, giving one row of numbers that answers many checks. `reads` names stored columns."""
+    """One query over the rows, giving one row of numbers that answers many checks.
+
+    `reads` names stored columns, `lent` are relations in memory that the query names.
+    """
 
     query: exp.Select
     slots: tuple[Slot, ...]
     reads: frozenset[str]
+    lent: Mapping[str, pa.Table] = field(default_factory=dict)
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -125,10 +131,10 @@ def _fused(members: Sequence[tuple[int, Ask]], table: CheckedTable) -> Pass:
             slots.append(Slot(place, number, aliases[text]))
     over = members[0][1].over
     query = sql.select_from(table.relation if over is None else over, columns)
-    return Pass(query, tuple(slots), frozenset().union(*(ask.reads for _, ask in members)))
+    return Pass(query, tuple(slots), frozenset().union(*(ask.reads for _, ask in members)), members[0][1].lent)
 
 
-def explain(plan: Plan, table: CheckedTable, look: Callable[[Ask], Mapping[str, Any]]) -> str:
+def explain(plan: Plan, table: CheckedTable, look: Callable[[Ask | Walk], Mapping[str, Any]]) -> str:
     """The plan in words: what metadata answers, which pass answers which checks, and its SQL. `look` reads the first rows."""
     names = [check.reported_id for check in plan.checks]
     lines: list[str] = []
@@ -150,7 +156,7 @@ def explain(plan: Plan, table: CheckedTable, look: Callable[[Ask], Mapping[str, 
     return "\n".join(lines)
 
 
-def _ways(attempts: Sequence[Attempt], look: Callable[[Ask], Mapping[str, Any]]) -> Iterator[str]:
+def _ways(attempts: Sequence[Attempt], look: Callable[[Ask | Walk], Mapping[str, Any]]) -> Iterator[str]:
     """The ways that will be tried, in words: a look is taken, to say where it leads."""
     for attempt in attempts:
         if not attempt.is_look:

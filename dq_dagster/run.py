@@ -24,7 +24,7 @@ from dq_dagster.engines import engine_of
 from dq_dagster.engines.base import Engine, EngineStumbled, NarrowableSession, Session
 from dq_dagster.errors import DqDagsterError, NotEvaluated, TableUnreadable, some_of
 from dq_dagster.frames import DataFrame, WrittenFrame, is_frame
-from dq_dagster.judging import answer, count_quarantined, judge
+from dq_dagster.judging import answer, count_quarantined, judge, look
 from dq_dagster.limits import Limits
 from dq_dagster.memory import PartMemory
 from dq_dagster.outcomes import SEVERITIES, Evaluation, Failure, Outcome, Receipt, failure_of
@@ -261,7 +261,7 @@ def explained(
             plan = _planned(recipe, checks, checked, lambda: session, limits, chooses=False, deadline=deadline)
             told = recollected(memory, plan, checked, engine.name, _versions(engine)).told()
         plan = _planned(recipe, checks, checked, lambda: session, limits, chooses=engine.chooses, deadline=deadline)
-        return "\n".join([*told, explain(plan, checked, lambda ask: session.numbers(ask.query(checked), deadline=deadline))])
+        return "\n".join([*told, explain(plan, checked, lambda ask: look(ask, checked, lambda: session, limits, deadline=deadline))])
 
 
 def _planned(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from dq_dagster.streaming import parquet_stream
 from dq_dagster.tables import Part, StoredTable
 
 BATCH_ROWS = 65_536
@@ -26,23 +27,37 @@ def schema_of(table: StoredTable) -> pa.Schema:
     return pa.schema([*fields, *(pa.field(column.name, column.type) for column in table.columns if column.from_path)], first.metadata)
 
 
-def batches_of(table: StoredTable, schema: pa.Schema | None = None, *, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows, batch by batch, in `schema` (default: the whole table's); `names` picks columns of it."""
+def row_numbers(counted: Iterable[int]) -> pa.Array:
+    """Row numbers as Arrow. pa.array imports pandas where that is installed, which costs more than many a query."""
+    held = array("q", counted)
+    return pa.Array.from_buffers(pa.int64(), len(held), [None, pa.py_buffer(held)])
+
+
+def batches_of(
+    table: StoredTable, schema: pa.Schema | None = None, *, names: Sequence[str] | None = None, batch_rows: int = BATCH_ROWS
+) -> Iterator[pa.RecordBatch]:
+    """The rows, batch by batch, in `schema` (default: the whole table's); `names` picks columns of it.
+
+    Text that the schema wants as a dictionary is read as one.
+    """
     whole = schema_of(table) if schema is None else schema
     schema = whole if names is None else pa.schema([whole.field(name) for name in names], whole.metadata)
     if table.memory is not None:
         held = table.memory if names is None else table.memory.select(list(names))
-        yield from held.to_batches(max_chunksize=BATCH_ROWS)
+        yield from held.to_batches(max_chunksize=batch_rows)
         return
     for part in table.parts:
-        for batch in _of_part(table, part, schema):
+        for batch in _of_part(table, part, schema, batch_rows):
             yield _shaped(batch, schema, part.keys)
 
 
-def _of_part(table: StoredTable, part: Part, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _of_part(table: StoredTable, part: Part, schema: pa.Schema, batch_rows: int) -> Iterator[pa.RecordBatch]:
     held = [name for name in part.schema.names if name in schema.names]
+    is_coded = pa.types.is_dictionary
+    coded = [name for name in held if is_coded(schema.field(name).type) and not is_coded(part.schema.field(name).type)]
     with table.filesystem.open(part.path, "rb") if table.filesystem else pa.OSFile(part.path) as source:
-        yield from pq.ParquetFile(source).iter_batches(batch_size=BATCH_ROWS, columns=held)
+        file = parquet_stream(source, is_local=table.filesystem is None, read_dictionary=coded)
+        yield from file.iter_batches(batch_size=batch_rows, columns=held, row_groups=part.row_groups)
 
 
 def _shaped(batch: pa.RecordBatch, schema: pa.Schema, keys: Mapping[str, Any]) -> pa.RecordBatch:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 from urllib.parse import unquote
 
@@ -22,6 +23,7 @@ from dq_dagster.files import FoundFile, Location, StoredFile, find_files, locate
 from dq_dagster.footers import Footer, digest_of, parse_footer
 from dq_dagster.key_records import KeyRange
 from dq_dagster.outcomes import FileRead
+from dq_dagster.streaming import parquet_stream
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -44,7 +46,8 @@ class Part:
     """One file of a table. `path` is literal, to be opened as it is; `name` is the part's name below the table's root.
 
     `keys` are the values that folder names (`k=v`) give, None for NULL; `footer` is the digest of the file's footer.
-    `ranges` are the keys by which its rows rise, as their writer stated.
+    `ranges` are the keys by which its rows rise, as their writer stated. `row_groups` are those that are left of a part
+    that was cut.
     """
 
     path: str
@@ -57,6 +60,12 @@ class Part:
     footer: str
     statistics: Footer = field(repr=False, compare=False)
     ranges: tuple[KeyRange, ...] = field(default=(), repr=False, compare=False)
+    row_groups: tuple[int, ...] | None = field(default=None, repr=False)
+
+    def cut_to(self, row_groups: Sequence[int]) -> Part:
+        """The part, of which only these row groups are there."""
+        rows = sum(self.statistics.rows_of_group(at) for at in row_groups)
+        return replace(self, rows=rows, row_groups=tuple(row_groups))
 
     @property
     def shown(self) -> str:
@@ -80,6 +89,11 @@ class StoredTable:
     memory: pa.Table | None = field(default=None, repr=False)
     location: Location | None = field(default=None, repr=False)
     within: tuple[str, ...] | None = field(default=None, repr=False)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether only some row groups of its parts are there."""
+        return any(part.row_groups is not None for part in self.parts)
 
     @property
     def filesystem(self) -> Any:
@@ -140,6 +154,16 @@ class StoredTable:
             ends += converted
         return (min(ends), max(ends)) if ends else None
 
+    def may_leave(self, name: str, least: Decimal | float, greatest: Decimal | float) -> bool:
+        """Whether the footers hint that some number of a column lies outside: no proof, for a float's extremes may be inexact."""
+        for part in self.parts:
+            hinted = part.statistics.hinted_extremes(name) if name in part.statistics.names else None
+            if hinted is not None and isinstance(hinted[0], float):
+                least, greatest = float(least), float(greatest)
+            if hinted is not None and (hinted[0] < least or hinted[1] > greatest):
+                return True
+        return False
+
     def is_key(self, names: Iterable[str]) -> bool:
         """Whether the writers of all parts stated what makes these columns a key: no two rows share their values.
 
@@ -171,6 +195,35 @@ class StoredTable:
     def of_parts(self, parts: Sequence[Part]) -> StoredTable:
         """The same table, its columns and their types as they are, of which only these parts are there."""
         return replace(self, parts=tuple(parts), rows=sum(part.rows for part in parts))
+
+    def least_rows(self, name: str, *, at_least: int) -> tuple[StoredTable, int | str] | None:
+        """The table cut to the row groups in which a column's values begin lowest, and a value below which all others have none.
+
+        None where the footers do not tell, or nothing would be left out. For text, whole numbers, days and instants, these
+        two as integers.
+        """
+        column = self.column(name)
+        if column is None or column.from_path or name in self.conflicts or self.memory is not None:
+            return None
+        groups: list[tuple[Any, int, int]] = []
+        for place, part in enumerate(self.parts):
+            least = part.statistics.least_of_groups(name) if name in part.statistics.names else None
+            if least is None or plain(_type_in(part.schema, name)) != column.type:
+                return None
+            groups += [(value, place, at) for at, value in least.items()]
+        groups.sort()
+        rows = accumulate(self.parts[place].statistics.rows_of_group(at) for _, place, at in groups)
+        taken = next((count for count, held in enumerate(rows, 1) if held >= at_least), len(groups))
+        if taken == len(groups) or groups[taken][0] <= groups[0][0]:
+            return None
+        try:
+            beyond = groups[taken][0].decode() if isinstance(groups[taken][0], bytes) else groups[taken][0]
+        except UnicodeDecodeError:  # text that was cut within a character
+            return None
+        kept: dict[int, list[int]] = {}
+        for _, place, at in sorted(groups[:taken], key=lambda group: group[1:]):
+            kept.setdefault(place, []).append(at)
+        return self.of_parts([self.parts[place].cut_to(row_groups) for place, row_groups in kept.items()]), beyond
 
     def files(self) -> tuple[FileRead, ...]:
         """The files as they were read, for the receipt."""
@@ -412,7 +465,7 @@ def _as(value: Any, type: pa.DataType, wanted: pa.DataType) -> Any:
 @contextmanager
 def _opened(table: StoredTable, part: Part, *, checksums: bool) -> Generator[pq.ParquetFile, None, None]:
     with table.filesystem.open(part.path, "rb") if table.filesystem else pa.OSFile(part.path) as source:
-        yield pq.ParquetFile(source, page_checksum_verification=checksums)
+        yield parquet_stream(source, is_local=table.filesystem is None, page_checksum_verification=checksums)
 
 
 def _read_through(table: StoredTable, part: Part, names: Sequence[str], *, checksums: bool) -> str | None:

@@ -14,6 +14,7 @@ from sqlglot import exp
 from dq_dagster import sql
 from dq_dagster.checks.costs import is_costly, once_a_value
 from dq_dagster.checks.fields import ColumnRef, HoldsColumns, Model
+from dq_dagster.checks.runs import Walk
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.limits import Limits
 from dq_dagster.outcomes import MAX_EXAMPLES, Enforcement
@@ -27,12 +28,13 @@ class Ask:
     """Named aggregates that a check wants to know, over the rows or over a relation derived from them.
 
     Asks over the same relation are answered by the same pass, and equal aggregates are computed once. `reads` names
-    the stored columns that are scanned for it.
+    the stored columns that are scanned for it, `lent` are relations in memory that `over` names.
     """
 
     numbers: Mapping[str, exp.Expr]
     reads: frozenset[str]
     over: exp.Query | None = None
+    lent: Mapping[str, pa.Table] = field(default_factory=dict)
 
     def query(self, table: CheckedTable) -> exp.Select:
         """The ask alone, as a query of one row."""
@@ -43,13 +45,13 @@ class Ask:
 class Attempt:
     """A cheaper way to a check's numbers, which may not get there; what it cannot prove, the asks decide.
 
-    `ask` is asked first. Of what it brings, `then` makes the check's numbers, or the next attempt, or None where the
-    way ends. An attempt that `is_look` reads the first rows alone, and only leads to others. `how` names the way, for
-    `--explain`.
+    `ask` is asked first; a walk brings the `rises` that it finds. Of what comes, `then` makes the check's numbers, or the
+    next attempt, or None where the way ends. An attempt that `is_look` reads the first rows alone, and only leads to
+    others. `how` names the way, for `--explain`.
     """
 
     how: str
-    ask: Ask
+    ask: Ask | Walk
     then: Callable[[Numbers], Numbers | Attempt | None]
     is_look: bool = False
 

@@ -277,17 +277,23 @@ class ValueRange(CoreCheck):
         (asked,) = self.asks(table)
         if "below" not in asked.numbers or is_wide_decimal(column.type):
             return ()
-        numbers = {"min": sql.call("min", column.expression), "max": sql.call("max", column.expression)}
-        numbers.update((name, aggregate) for name, aggregate in asked.numbers.items() if name == "nulls")
+        ends = {"min": sql.call("min", column.expression), "max": sql.call("max", column.expression)}
+        if table.may_leave(column, *self._bounds):
+            if "nans" not in asked.numbers:
+                return ()
+            at_once = Ask({**asked.numbers, **ends}, asked.reads)
+            how = f"the {column.label} outside, counted as if none were NaN"
+            return (Attempt(how, at_once, lambda found: None if found["nans"] else found),)
+        ends.update((name, aggregate) for name, aggregate in asked.numbers.items() if name == "nulls")
 
         def settled(found: Numbers) -> Numbers | None:
             """Both ends inside prove the rest; NaN, which is the greatest of all, is an end outside."""
-            ends = [found["min"], found["max"]]
-            if None in ends or not all(is_inside(end, *self._bounds, kind=column.type) for end in ends):
+            both = [found["min"], found["max"]]
+            if None in both or not all(is_inside(end, *self._bounds, kind=column.type) for end in both):
                 return None
             return {**found, "below": 0, "above": 0, "nans": 0}
 
-        return (Attempt(f"the least and the greatest {column.label}", Ask(numbers, asked.reads), settled),)
+        return (Attempt(f"the least and the greatest {column.label}", Ask(ends, asked.reads), settled),)
 
     def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
         column = self._column(table)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from sqlglot import exp
 
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Attempt, Numbers
-from dq_dagster.checks.runs import MOST_TURNS, around, does_not_rise, suspects
+from dq_dagster.checks.runs import Rise, Walk, can_rise, keys_of_suspects
 from dq_dagster.checks.survey import LOOKED_AT_ROWS
 from dq_dagster.checks.table import CheckedTable, Value
 from dq_dagster.key_records import orders_of
 
+MOST_TURNS = 0.01  # of the rows; where more break the rise, its runs are short and overlap
 _BITS_PER_ROW = 16
 _MOST_BITS = 1_000_000_000
+_EPOCH = dt.date(1970, 1, 1)
 _SOME = 256
 _SPARE = 64
 _NO_SCAN: frozenset[str] = frozenset()  # the first rows alone do not count as bytes scanned
@@ -36,7 +39,7 @@ class Summary:
 
 def ways(values: Sequence[Value], summary: Summary, table: CheckedTable, reads: frozenset[str]) -> list[Attempt]:
     """The ways to a key's repeats: by the rows' order, or proven to be none by a bit for each key there can be."""
-    return [_by_order(values, summary, table, reads), *_by_bits(values, summary, table, reads)]
+    return [*_by_order(values, summary, table), *_by_bits(values, summary, table, reads)]
 
 
 def among_repeats(groups: exp.Select, keys: Sequence[exp.Expr], table: CheckedTable, selected: exp.Expr | None = None) -> exp.Select:
@@ -54,57 +57,66 @@ def among_repeats(groups: exp.Select, keys: Sequence[exp.Expr], table: CheckedTa
     return groups.having(sql.count_rows() > 1)
 
 
-def _by_order(values: Sequence[Value], summary: Summary, table: CheckedTable, reads: frozenset[str]) -> Attempt:
+def _by_order(values: Sequence[Value], summary: Summary, table: CheckedTable) -> list[Attempt]:
     """The rows come in strictly rising order of the key, as they are stored: then no key repeats.
 
-    A comparison with NULL counts as a step that does not rise; the first row, which has none before it, counts one.
-    The proof holds for any order in which the engine brings the rows, as long as each comes once. Few rows tell first
-    whether they rise by the key's parts as they are named, or by the first part last. Where they rise but for a few
-    rows, runs.py says which keys repeat.
+    Few rows tell first whether they rise by the key's parts as they are named, or by the first part last. Where they rise
+    but for a few rows, runs.py says which keys repeat.
     """
-    orders = orders_of(values)
-    parts = {f"k{place}": value.expression for place, value in enumerate(values)}
-    rows = sql.select_from(table.relation, parts)
+    assert table.survey is not None
+    names = tuple(value.stored for value in values if value.stored is not None and can_rise(value.type))
+    if len(names) < len(values):
+        return []
+    coded = frozenset(name for name in names if table.survey.repeats(name, rows=table.rows))
+    orders = tuple(tuple(order) for order in orders_of(values))
+    look = Walk(names, orders, MOST_TURNS, coded, rows=LOOKED_AT_ROWS)
 
-    def steps(relation: exp.Query, tried: Sequence[int], scans: frozenset[str]) -> Ask:
-        numbers = {f"falls{at}": sql.count_where(does_not_rise(orders[at])) for at in tried}
-        return Ask(numbers, scans, over=sql.select_from(relation, around(len(parts), [-1])))
+    def seen(found: Numbers) -> Attempt | None:
+        rises: list[tuple[int, Rise]] = list(found["rises"].items())
+        rising = [orders[at] for at, rise in rises if not rise.falls]
+        return in_full(rising) if rising else looked_at(rises, [])
 
-    def proof(found: Numbers) -> Attempt | None:
-        falls, at = min((found[f"falls{at}"], at) for at in range(len(orders)))
-        if falls <= 1:
-            return Attempt(f"the order of the rows by ({labels(at)})", steps(rows, [at], reads), lambda counted: proven(counted, at))
-        return looked_at([at for at in range(len(orders)) if found[f"falls{at}"] <= MOST_TURNS * LOOKED_AT_ROWS])
+    def looked_at(rises: Sequence[tuple[int, Rise]], tried: Sequence[tuple[int, ...]]) -> Attempt | None:
+        """The runs of the first rows must not overlap: the rows of a table that rises by another key fall seldom, too."""
+        if not rises:
+            return in_full(tried)
+        (at, rise), *others = rises
+        how = f"whether the first rows rise by ({labels(orders[at])}) but for a few"
+        ask = among_runs(rise, orders[at], {}, of="first")
+        return Attempt(how, ask, lambda found: looked_at(others, [*tried, *([] if found["within"] else [orders[at]])]), is_look=True)
 
-    def proven(found: Numbers, at: int) -> Numbers | Attempt | None:
-        if found[f"falls{at}"] <= 1:
-            return summary.none
-        return by_runs(at) if found[f"falls{at}"] <= MOST_TURNS * table.rows else None
-
-    def looked_at(tried: Sequence[int]) -> Attempt | None:
+    def in_full(tried: Sequence[tuple[int, ...]]) -> Attempt | None:
         if not tried:
             return None
-        over = suspects(rows.copy().limit(LOOKED_AT_ROWS), len(values), orders[tried[0]], rows=LOOKED_AT_ROWS)
-        within = Ask({"within": sql.count_where(sql.column("is_within"))}, _NO_SCAN, over=over)
-        how = f"whether the first rows rise by ({labels(tried[0])}) but for a few"
-        return Attempt(how, within, lambda found: looked_at(tried[1:]) if found["within"] else by_runs(tried[0]), is_look=True)
+        order, *others = tried
 
-    def by_runs(at: int) -> Attempt:
-        over = suspects(rows, len(values), orders[at], rows=table.rows)
-        repeats = {name: sql.where(aggregate, sql.column("n") > 1) for name, aggregate in summary.aggregates.items()}
-        seen = {"within": sql.count_where(sql.column("is_within")), "last": sql.call("max", sql.column("last"))}
-        how = f"the runs of rows that rise by ({labels(at)}), and the rows between them"
-        return Attempt(how, Ask({**repeats, **seen}, reads, over=over), told_by_runs)
+        def proven(found: Numbers) -> Numbers | Attempt | None:
+            rise: Rise | None = found["rises"].get(0)
+            if rise is None:
+                return in_full(others)
+            return by_runs(rise) if rise.falls else summary.none
 
-    def told_by_runs(found: Numbers) -> Numbers | None:
-        is_settled = found["within"] == 0 and found["last"] == table.rows
-        return {name: found[name] for name in summary.aggregates} if is_settled else None
+        def by_runs(rise: Rise) -> Attempt:
+            repeats = {name: sql.where(aggregate, sql.column("n") > 1) for name, aggregate in summary.aggregates.items()}
+            how = f"the runs of rows that rise by ({labels(order)}), and the rows between them"
+            return Attempt(how, among_runs(rise, order, repeats, of="all"), told_by_runs)
 
-    def labels(at: int) -> str:
-        return ", ".join(values[place].label for place in orders[at])
+        def told_by_runs(found: Numbers) -> Numbers | Attempt | None:
+            return in_full(others) if found["within"] else {name: found[name] for name in summary.aggregates}
 
-    first = steps(rows.copy().limit(LOOKED_AT_ROWS), range(len(orders)), _NO_SCAN)
-    return Attempt("whether the first rows rise", first, proof, is_look=True)
+        how = f"the order of the rows by ({labels(order)}), from which few may stray"
+        return Attempt(how, replace(look, orders=(order,), rows=None), proven)
+
+    def among_runs(rise: Rise, order: Sequence[int], repeats: Mapping[str, exp.Expr], *, of: str) -> Ask:
+        key = "_".join(str(place) for place in (*map(list(table.names).index, names), *order))
+        suspects, runs = f"suspects_of_{of}_{key}", f"runs_of_{of}_{key}"
+        lent = {suspects: rise.suspects, runs: rise.runs}
+        return Ask({**repeats, "within": sql.count_where(sql.column("is_within"))}, _NO_SCAN, keys_of_suspects(suspects, runs, order), lent)
+
+    def labels(order: Sequence[int]) -> str:
+        return ", ".join(values[place].label for place in order)
+
+    return [Attempt("whether the first rows rise", look, seen, is_look=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +178,10 @@ def _range_of(value: Value, table: CheckedTable) -> tuple[int, int] | None:
         return None
     if pa.types.is_timestamp(value.type) and value.type.unit not in ("us", "ns"):
         return None
-    return table.extremes(value)
+    ends = table.extremes(value)
+    if ends is not None and pa.types.is_date32(value.type):
+        return (ends[0] - _EPOCH).days, (ends[1] - _EPOCH).days
+    return ends
 
 
 def _counted(position: exp.Expr, ends: tuple[int, int], step: int) -> _Code:

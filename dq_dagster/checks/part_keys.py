@@ -15,7 +15,6 @@ from sqlglot import exp
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Numbers, Parted
 from dq_dagster.checks.distinctness import Summary
-from dq_dagster.checks.runs import around, does_not_rise
 from dq_dagster.checks.table import Value
 from dq_dagster.key_records import are_apart, orders_of
 
@@ -58,9 +57,22 @@ def _is_ordered(kind: pa.DataType) -> bool:
 def _steps(values: Sequence[Value], orders: Sequence[Sequence[int]], relation: str, reads: frozenset[str]) -> Ask:
     """In how many rows the key does not rise, by each order, and in how many it holds NULL."""
     keys = sql.numbered([value.expression for value in values])
-    numbers = {f"falls{at}": sql.count_where(does_not_rise(order)) for at, order in enumerate(orders)}
+    before = {f"before{place}": exp.Window(this=sql.call("lag", sql.column(name))) for place, name in enumerate(keys)}
+    numbers = {f"falls{at}": sql.count_where(_does_not_rise(order)) for at, order in enumerate(orders)}
     numbers["nulls"] = sql.count_where(sql.any_of([sql.is_null(sql.column(name)) for name in keys]))
-    return Ask(numbers, reads, over=sql.select_from(sql.select_from(relation, keys), around(len(keys), [-1])))
+    named = {name: sql.column(name) for name in keys}
+    return Ask(numbers, reads, over=sql.select_from(sql.select_from(relation, keys), {**named, **before}))
+
+
+def _does_not_rise(order: Sequence[int]) -> exp.Expr:
+    """Whether a key `k0`, `k1` … is not above `before0`, `before1` …, its parts taken in that order. Never NULL."""
+    rises: exp.Expr | None = None
+    for place in reversed(order):
+        before, here = sql.column(f"before{place}"), sql.column(f"k{place}")
+        is_same = exp.EQ(this=before.copy(), expression=here.copy())
+        rises = before < here if rises is None else exp.or_(before < here, exp.and_(is_same, rises))
+    assert rises is not None
+    return sql.call("coalesce", sql.not_(exp.paren(rises)), exp.true())
 
 
 def _ends(values: Sequence[Value], order: Sequence[int], at: int, relation: str) -> dict[str, exp.Expr]:

@@ -204,6 +204,10 @@ class CheckedTable:
         """The exact smallest and largest stored value, where the footers say it; never for floats or text."""
         return None if value.stored is None else self.stored.extremes(value.stored)
 
+    def may_leave(self, value: Value, least: Decimal, greatest: Decimal) -> bool:
+        """Whether the footers hint that a number lies outside. They prove nothing."""
+        return value.stored is not None and self.stored.may_leave(value.stored, least, greatest)
+
     def is_key(self, values: Sequence[Value]) -> bool:
         """Whether the files state that no two rows share these values."""
         names = [value.stored for value in values]

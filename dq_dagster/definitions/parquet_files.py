@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from dq_dagster.definitions.refusals import NotStored, StoredOtherwise, ValueRefused
 from dq_dagster.files import Location, find_files, locate
 from dq_dagster.key_recording import HeldEnd, KeyRecorder
+from dq_dagster.streaming import parquet_stream
 from dq_dagster.writing import sync_folder
 
 # A streamed table is written in row groups of about DuckDB's size, or earlier when they grow heavy.
@@ -237,7 +238,7 @@ def _read_in_batches(files: Sequence[tuple[Location, str]]) -> pa.RecordBatchRea
     def batches(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         for location, path in files:
             with _opened(location, path) as stream:
-                for batch in pq.ParquetFile(stream).iter_batches():
+                for batch in parquet_stream(stream, is_local=location.filesystem is None).iter_batches():
                     yield batch.cast(schema)
 
     with _opened(*files[0]) as stream:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from dq_dagster.arrow_types import plain
 from dq_dagster.rendering import is_wide_decimal, wide_decimal_text
-from dq_dagster.stored_rows import batches_of
+from dq_dagster.stored_rows import batches_of, row_numbers
 from dq_dagster.tables import StoredColumn, StoredTable
 
 ROW_NUMBER = "row_number"
@@ -48,7 +48,7 @@ class ArrowRows:
         for batch in batches_of(self._table, names=[column.name for column in self._columns]):
             columns = zip(self._columns, batch.columns, self.schema.types, strict=False)
             arrays = [_present(values, column.type, presented) for column, values, presented in columns]
-            numbers = pa.array(range(first, first + batch.num_rows), pa.int64())
+            numbers = row_numbers(range(first, first + batch.num_rows))
             yield pa.RecordBatch.from_arrays([*arrays, numbers], schema=self.schema)
             first += batch.num_rows
 

@@ -43,13 +43,17 @@ class Session(Protocol):
 
 
 class NarrowableSession(Session, Protocol):
-    """A session whose relations can be given other rows while it is open, as a table is asked part by part."""
+    """A session whose relations can be given other rows while it is open, as a table is asked part by part, or be added to."""
 
     def present(self, table: CheckedTable, columns: frozenset[str]) -> None:
         """Gives the table's relation these rows from here on; they come from files the session was opened with, or from memory.
 
         Raises MemoryBudgetExceeded, EngineStumbled.
         """
+        ...
+
+    def lend(self, name: str, rows: pa.Table) -> None:
+        """Adds a relation in memory for the next queries."""
         ...
 
 

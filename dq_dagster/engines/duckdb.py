@@ -95,6 +95,9 @@ class DuckDBSession:
             self._recover(error)
         self._presented[table.relation] = (table, columns)
 
+    def lend(self, name: str, rows: pa.Table) -> None:
+        self._connection.register(name, rows)
+
     def close(self) -> None:
         """Closes the connection; also where the body that opened it has raised."""
         if self._open_connection is not None:
@@ -179,7 +182,7 @@ class DuckDBSession:
 
 def configure(connection: duckdb.DuckDBPyConnection, limits: Limits, *, spill: str) -> None:
     """Every setting of the connection, in one place."""
-    settings: dict[str, Any] = {
+    settings: dict[str, str | int] = {
         "TimeZone": "UTC",
         "memory_limit": limits.memory_limit,
         "temp_directory": spill,
@@ -194,13 +197,13 @@ def configure(connection: duckdb.DuckDBPyConnection, limits: Limits, *, spill: s
         settings["threads"] = limits.threads
     if limits.max_temp_bytes is not None and spill:
         settings["max_temp_directory_size"] = f"{limits.max_temp_bytes}B"
-    connection.execute("; ".join(f"SET {name} = {exp.convert(value).sql('duckdb')}" for name, value in settings.items()))
+    connection.execute("; ".join(f"SET {name} = {_literal(value)}" for name, value in settings.items()))
 
 
 def _lock(parts: Iterable[Part]) -> list[str]:
     """The statements from which on only the parts can be read: no other file, no write, no extension, no setting."""
-    paths = exp.Array(expressions=[sql.text(path) for part in parts for path in dict.fromkeys((part.path, escaped(part.path)))])
-    return [f"SET allowed_paths = {paths.sql('duckdb')}", "SET enable_external_access = false", "SET lock_configuration = true"]
+    paths = ", ".join(_literal(path) for part in parts for path in dict.fromkeys((part.path, escaped(part.path))))
+    return [f"SET allowed_paths = [{paths}]", "SET enable_external_access = false", "SET lock_configuration = true"]
 
 
 def escaped(path: str) -> str:
@@ -212,7 +215,8 @@ def _view(connection: duckdb.DuckDBPyConnection, table: CheckedTable, columns: f
     """The statement that makes the table's columns a view under its relation name; registers what it reads from."""
     stored = table.stored
     wanted = [column for column in stored.columns if column.name in columns and column.name not in stored.conflicts]
-    if stored.memory is not None or needs_arrow(wanted) or (table.numbered and stored.column("file_row_number") is not None):
+    is_named_as_ours = table.numbered and stored.column("file_row_number") is not None
+    if stored.memory is not None or stored.is_cut or is_named_as_ours or needs_arrow(wanted):
         connection.register(f"arrow_{table.relation}", ArrowRows(stored, wanted))
         presented = {f"p{place}": table.names[column.name] for place, column in enumerate(wanted)} | {ROW_NUMBER: table.row_number}
         columns_sql = ", ".join(f"{_quoted(arrow)} AS {_quoted(name)}" for arrow, name in presented.items())
@@ -242,13 +246,13 @@ def _select(
             if plain(schema.field(place).type) != column.type:
                 value = f"CAST({value} AS {duckdb_type(column.type)})"
         columns.append(f"{value} AS {_quoted(table.names[column.name])}")
-    files = exp.Array(expressions=[sql.text(escaped(part.path)) for part in parts]).sql("duckdb")
+    files = ", ".join(_literal(escaped(part.path)) for part in parts)
     places = [f"p{place}" for place in range(len(schema))]
     options = "hive_partitioning = false"
     if needs_keys:
-        options += f", file_row_number = true, filename = {sql.text(_FILE).sql()}"
+        options += f", file_row_number = true, filename = {_literal(_FILE)}"
         places += [_ROW, _FILE]
-    source = f"read_parquet({files}, {options}) AS t({', '.join(places)})"
+    source = f"read_parquet([{files}], {options}) AS t({', '.join(places)})"
     if table.numbered:
         columns.append(f"k.{_FIRST_ROW} + t.{_ROW} AS {_quoted(table.row_number)}")
     if not needs_keys:
@@ -295,4 +299,8 @@ def duckdb_type(kind: pa.DataType) -> str:
 
 
 def _quoted(name: str) -> str:
-    return exp.to_identifier(name, quoted=True).sql("duckdb")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(value: str | int) -> str:
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
