@@ -284,6 +284,14 @@ def plain(type: pa.DataType) -> pa.DataType:
     return type
 
 
+def reads_alike(type: pa.DataType) -> bool:
+    """Whether Arrow and engines read values of the type alike, order them and find them equal alike, once none of them is a NaN."""
+    types = pa.types
+    is_number = types.is_integer(type) or types.is_float32(type) or types.is_float64(type) or types.is_decimal128(type)
+    is_instant = types.is_date32(type) or types.is_timestamp(type)
+    return is_number or is_instant or types.is_string(type) or types.is_binary(type) or types.is_boolean(type)
+
+
 def widen(types: Sequence[pa.DataType], ranges: Sequence[tuple[Any, Any] | None]) -> pa.DataType | None:
     """The type that keeps every stored value of all these types exactly, or None where no type does.
 

@@ -105,6 +105,13 @@ class Footer:
                 return None
         return least
 
+    def needs_care(self, name: str) -> bool:
+        """Whether a column that is there is stored so that readers differ: by a logical type, or as INT96, of which Arrow has not all."""
+        leaves = self.leaves.get(name, range(0))
+        stored = [self.metadata.schema.column(leaf) for leaf in leaves]
+        is_extension = name in self.leaves and isinstance(self.schema.field(self.schema.get_field_index(name)).type, pa.BaseExtensionType)
+        return is_extension or any(leaf.physical_type == "INT96" for leaf in stored)
+
     def rows_of_group(self, at: int) -> int:
         """How many rows a row group holds."""
         return self.metadata.row_group(at).num_rows

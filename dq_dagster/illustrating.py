@@ -73,24 +73,25 @@ def _among_first_rows(
     for place, numbers in failed.items():
         ask = plan.checks[place].example_ask(numbers, unsurveyed)
         example = None if ask is None else ask.numbers["examples"]
-        if ask is not None and ask.over is None and isinstance(example, exp.Filter) and _begins_with(example.this, shown):
+        if ask is None or not all(map(table.stored.reads_alike, ask.reads)):  # few rows are read by Arrow
+            continue
+        if ask.over is None and isinstance(example, exp.Filter) and _begins_with(example.this, shown):
             condition = example.expression.this
             if table.relation not in {one.name for one in condition.find_all(exp.Table)}:  # else it looks at other rows, too
                 asked.append((place, [Ask({"examples": sql.where(example.this, exp.and_(is_first, condition))}, ask.reads)]))
     if not asked:
         return {}
-    columns = table.planned | frozenset(name for name in table.grain if table.stored.column(name) is not None)
     opened = cast(NarrowableSession, session())  # as Engine.chooses promises: else there is no survey
     structs: Structs = {}
     try:
-        opened.present(table.narrowed(first), columns)
+        opened.present(table.narrowed(first), frozenset().union(*(ask.reads for _, (ask,) in asked)))
         for one in fuse(_among_bad_rows(asked, table), table):
             row = opened.numbers(one.query, deadline=deadline)
             structs.update((place, brought["examples"] or ()) for place, brought in one.numbers_of(row).items())
     except (NotEvaluated, EngineStumbled):  # all rows are asked next
         return {}
     finally:
-        opened.present(table, columns)
+        opened.present(table, table.presented)
     return {place: examples for place, examples in structs.items() if len(examples) == MAX_EXAMPLES}
 
 

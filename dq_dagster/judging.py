@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Attempt, Numbers, ask_over_rows
-from dq_dagster.checks.runs import Walk
+from dq_dagster.checks.runs import InOrder
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.engines.base import EngineStumbled, NarrowableSession, Session
 from dq_dagster.errors import MemoryBudgetExceeded, NotEvaluated, ScanBudgetExceeded, TimeBudgetExceeded, UnsupportedByEngine
@@ -59,31 +59,38 @@ def answer(plan: Plan, table: CheckedTable, session: OpenSession, limits: Limits
 
 
 def _ask(plan: Plan, table: CheckedTable, session: OpenSession, limits: Limits, answers: Answers, *, deadline: float) -> None:
-    """Asks in rounds: each check by its next attempt, or, where none is left, by its asks. A round is fused as a whole."""
+    """Asks in rounds: each check by its next attempt, or, where none is left, by its asks. A round is fused as a whole.
+
+    Looks, which choose among the ways, come before all else.
+    """
     pending = {place: list(plan.attempts.get(place, ())) for place in plan.reading_rows}
     passes = plan.passes if not any(pending.values()) else None
     while pending:
-        walks: dict[Walk, list[int]] = {}
+        looking = [place for place, attempts in pending.items() if attempts and attempts[0].is_look]
+        in_order: dict[InOrder, list[int]] = {}
         asked: dict[int, Sequence[Ask]] = {}
-        for place, attempts in pending.items():
-            ask = attempts[0].ask if attempts else None
-            if isinstance(ask, Walk):
-                walks.setdefault(ask, []).append(place)
+        for place in looking or pending:
+            ask = pending[place][0].ask if pending[place] else None
+            if isinstance(ask, InOrder):
+                in_order.setdefault(ask, []).append(place)
             else:
                 asked[place] = plan.asks[place] if ask is None else (ask,)
-        for walk, places in walks.items():
+        for one, places in in_order.items():
             started = time.monotonic()
-            found = look(walk, table, session, limits, deadline=deadline)
-            answers.bytes_scanned += table.stored.bytes_of(walk.columns) if walk.rows is None else 0
+            found = look(one, table, session, limits, deadline=deadline)
+            answers.bytes_scanned += table.stored.bytes_of(one.columns) if one.rows is None else 0
             for place in places:
                 answers.take(place, found, seconds=time.monotonic() - started)
-        for one in passes or fuse(asked.items(), table):
-            _run(one, asked, table, session(), answers, deadline=deadline)
-        pending = {place: left for place, attempts in pending.items() if (left := _left(attempts, place, answers)) is not None}
+        for fused in passes or fuse(asked.items(), table):
+            _run(fused, asked, table, session(), answers, deadline=deadline)
+        for place in looking or list(pending):
+            left = _left(pending.pop(place), place, answers)
+            if left is not None:
+                pending[place] = left
         passes = None
 
 
-def look(ask: Ask | Walk, table: CheckedTable, session: OpenSession, limits: Limits, *, deadline: float) -> Numbers:
+def look(ask: Ask | InOrder, table: CheckedTable, session: OpenSession, limits: Limits, *, deadline: float) -> Numbers:
     """What one attempt asks for. Raises TimeBudgetExceeded, MemoryBudgetExceeded, EngineStumbled."""
     if isinstance(ask, Ask):
         return _row_of(ask.query(table), ask.lent, session(), deadline=deadline)
@@ -93,7 +100,7 @@ def look(ask: Ask | Walk, table: CheckedTable, session: OpenSession, limits: Lim
         if time.monotonic() > deadline:
             raise TimeBudgetExceeded(seconds=limits.scan_seconds)
 
-    return {"rises": rising.walk(table.stored, ask, after_each=keep_time)}
+    return {"rises": rising.read_in_order(table.stored, ask, after_each=keep_time)}
 
 
 def _row_of(query: exp.Select, lent: Mapping[str, pa.Table], session: Session, *, deadline: float) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Attempt, Check
-from dq_dagster.checks.runs import Walk
+from dq_dagster.checks.runs import InOrder
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.errors import DoesNotFit, NotEvaluated
 from dq_dagster.weighing import weighed
@@ -134,7 +134,7 @@ def _fused(members: Sequence[tuple[int, Ask]], table: CheckedTable) -> Pass:
     return Pass(query, tuple(slots), frozenset().union(*(ask.reads for _, ask in members)), members[0][1].lent)
 
 
-def explain(plan: Plan, table: CheckedTable, look: Callable[[Ask | Walk], Mapping[str, Any]]) -> str:
+def explain(plan: Plan, table: CheckedTable, look: Callable[[Ask | InOrder], Mapping[str, Any]]) -> str:
     """The plan in words: what metadata answers, which pass answers which checks, and its SQL. `look` reads the first rows."""
     names = [check.reported_id for check in plan.checks]
     lines: list[str] = []
@@ -156,7 +156,7 @@ def explain(plan: Plan, table: CheckedTable, look: Callable[[Ask | Walk], Mappin
     return "\n".join(lines)
 
 
-def _ways(attempts: Sequence[Attempt], look: Callable[[Ask | Walk], Mapping[str, Any]]) -> Iterator[str]:
+def _ways(attempts: Sequence[Attempt], look: Callable[[Ask | InOrder], Mapping[str, Any]]) -> Iterator[str]:
     """The ways that will be tried, in words: a look is taken, to say where it leads."""
     for attempt in attempts:
         if not attempt.is_look:

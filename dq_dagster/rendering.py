@@ -124,6 +124,11 @@ def value_text(value: Any, kind: pa.DataType) -> str:
     return str(value)
 
 
+def with_article(noun: str) -> str:
+    """The noun after "a" or "an"."""
+    return f"{'an' if noun[:1].casefold() in set('aeio') else 'a'} {noun}"
+
+
 def is_bare(kind: pa.DataType) -> bool:
     """Whether values of the type print without quotes: numbers and booleans."""
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_boolean(kind)

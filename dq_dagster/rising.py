@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from dq_dagster.arrow_types import plain
-from dq_dagster.checks.runs import Rise, Walk
+from dq_dagster.checks.runs import InOrder, Rise
 from dq_dagster.key_recording import rises
 from dq_dagster.stored_rows import BATCH_ROWS, batches_of, row_numbers, schema_of
 from dq_dagster.tables import StoredTable
@@ -22,7 +22,9 @@ _BATCH_BYTES = 1 << 23
 _FALSE_TRUE, _TRUE_FALSE = (pa.Array.from_buffers(pa.bool_(), 2, [None, pa.py_buffer(bits)]) for bits in (b"\2", b"\1"))
 
 
-def walk(table: StoredTable, asked: Walk, *, after_each: Callable[[], None], batch_rows: int = 2 * BATCH_ROWS) -> dict[int, Rise]:
+def read_in_order(
+    table: StoredTable, asked: InOrder, *, after_each: Callable[[], None], batch_rows: int = 2 * BATCH_ROWS
+) -> dict[int, Rise]:
     """The orders by which the rows rise but for few, by their place and the best one first.
 
     `after_each` is called after each batch, and may raise. No order is found where a file cannot be read: whoever reads
@@ -49,11 +51,12 @@ def walk(table: StoredTable, asked: Walk, *, after_each: Callable[[], None], bat
                 break
     except (pa.ArrowException, OSError):
         return {}
+    pa.default_memory_pool().release_unused()
     found = {place: watch.told() for place, watch in watches.items() if seen == end and watch.falls <= asked.most * seen}
     return dict(sorted(found.items(), key=lambda one: one[1].falls))
 
 
-def _batches(table: StoredTable, asked: Walk, batch_rows: int) -> Iterator[pa.RecordBatch]:
+def _batches(table: StoredTable, asked: InOrder, batch_rows: int) -> Iterator[pa.RecordBatch]:
     """The key's columns, batch by batch; text whose values repeat as numbers of a dictionary."""
     schema = schema_of(table)
     for name in asked.coded if table.memory is None else ():
@@ -62,7 +65,7 @@ def _batches(table: StoredTable, asked: Walk, batch_rows: int) -> Iterator[pa.Re
             schema = schema.set(place, pa.field(name, pa.dictionary(pa.int32(), kind)))
     width = max(1, table.bytes_of(asked.columns) // max(table.rows, 1))
     most = min(batch_rows, max(1024, _BATCH_BYTES // width))
-    return batches_of(table, schema, names=asked.columns, batch_rows=_that_fit(table, most))
+    return batches_of(table, schema, names=asked.columns, batch_rows=_that_fit(table, most), use_threads=False)
 
 
 def _that_fit(table: StoredTable, most: int) -> int:

@@ -285,8 +285,7 @@ def _planned(
 
 def _relations(table: CheckedTable) -> list[tuple[CheckedTable, frozenset[str]]]:
     """The table and its references, each with the stored columns that are read of it."""
-    shown = table.planned | frozenset(name for name in table.grain if table.stored.column(name) is not None)
-    return [(table, shown), *((other, other.planned) for other in table.references.values())]
+    return [(table, table.presented), *((other, other.planned) for other in table.references.values())]
 
 
 def _bound(

@@ -34,7 +34,12 @@ def row_numbers(counted: Iterable[int]) -> pa.Array:
 
 
 def batches_of(
-    table: StoredTable, schema: pa.Schema | None = None, *, names: Sequence[str] | None = None, batch_rows: int = BATCH_ROWS
+    table: StoredTable,
+    schema: pa.Schema | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+    use_threads: bool = True,
 ) -> Iterator[pa.RecordBatch]:
     """The rows, batch by batch, in `schema` (default: the whole table's); `names` picks columns of it.
 
@@ -47,17 +52,17 @@ def batches_of(
         yield from held.to_batches(max_chunksize=batch_rows)
         return
     for part in table.parts:
-        for batch in _of_part(table, part, schema, batch_rows):
+        for batch in _of_part(table, part, schema, batch_rows, use_threads=use_threads):
             yield _shaped(batch, schema, part.keys)
 
 
-def _of_part(table: StoredTable, part: Part, schema: pa.Schema, batch_rows: int) -> Iterator[pa.RecordBatch]:
+def _of_part(table: StoredTable, part: Part, schema: pa.Schema, batch_rows: int, *, use_threads: bool) -> Iterator[pa.RecordBatch]:
     held = [name for name in part.schema.names if name in schema.names]
     is_coded = pa.types.is_dictionary
     coded = [name for name in held if is_coded(schema.field(name).type) and not is_coded(part.schema.field(name).type)]
     with table.filesystem.open(part.path, "rb") if table.filesystem else pa.OSFile(part.path) as source:
         file = parquet_stream(source, is_local=table.filesystem is None, read_dictionary=coded)
-        yield from file.iter_batches(batch_size=batch_rows, columns=held, row_groups=part.row_groups)
+        yield from file.iter_batches(batch_size=batch_rows, columns=held, row_groups=part.row_groups, use_threads=use_threads)
 
 
 def _shaped(batch: pa.RecordBatch, schema: pa.Schema, keys: Mapping[str, Any]) -> pa.RecordBatch:

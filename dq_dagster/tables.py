@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dq_dagster import key_records
+from dq_dagster import arrow_types, key_records
 from dq_dagster.arrow_types import UnknownType, arrow_type, plain, widen, words_for
 from dq_dagster.errors import TableUnreadable, some_of
 from dq_dagster.files import FoundFile, Location, StoredFile, find_files, locate, read_footers, unreadable
@@ -153,6 +153,13 @@ class StoredTable:
                 return None
             ends += converted
         return (min(ends), max(ends)) if ends else None
+
+    def reads_alike(self, name: str) -> bool:
+        """Whether Arrow reads a column's values as engines do, and orders them alike."""
+        column = self.column(name)
+        if column is None or name in self.conflicts or not arrow_types.reads_alike(column.type):
+            return False
+        return not any(part.statistics.needs_care(name) for part in self.parts)
 
     def may_leave(self, name: str, least: Decimal | float, greatest: Decimal | float) -> bool:
         """Whether the footers hint that some number of a column lies outside: no proof, for a float's extremes may be inexact."""

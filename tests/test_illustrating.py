@@ -70,6 +70,20 @@ def test_examples_among_the_first_rows_are_the_first_of_all(name, tmp_path, monk
     assert ids == ({"range", "listed", "shaped", "some", "present", "known"} if name in CUT else set())
 
 
+def test_a_column_that_arrow_reads_otherwise_is_read_by_the_engine(tmp_path, monkeypatch):
+    stamps = pa.array([dt.datetime(2900, 1, 1)] * ROWS, pa.timestamp("us"))
+    table = table_of(LEADS["number"]).append_column("at", stamps)
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=250, use_deprecated_int96_timestamps=True)
+    past = {"check_id": "past", "kind": "sql_expression", "enforcement": "required", "expression": "at < '2262-01-01'", "columns": ["at"]}
+    recipe = Recipe.model_validate({"recipe": "r", "table": {"name": "t", "grain": ["lead"]}, "checks": [past]})
+    expected = evaluate(recipe, tmp_path / "t.parquet").outcomes[0]
+    monkeypatch.setattr(surveying, "WORTH_A_LOOK", 0)
+    monkeypatch.setattr(illustrating, "_FIRST_ROWS", 1000)
+    found = evaluate(recipe, tmp_path / "t.parquet").outcomes[0]
+    assert (found.status, found.detail, found.examples) == (expected.status, expected.detail, expected.examples)
+    assert found.status == "failed"
+
+
 def test_the_least_rows_are_row_groups_below_all_others(tmp_path):
     for number, values in enumerate([[5, 6, 7, 8], [1, 2, 9, 9], [None, None, 3, 4]]):
         pq.write_table(pa.table({"x": pa.array(values, pa.int64())}), tmp_path / f"part-{number}.parquet", row_group_size=2)

@@ -1,4 +1,4 @@
-"""Keys are walked through Arrow as an engine would compare them: whatever their type, however they are stored."""
+"""Arrow compares keys as an engine would: whatever their type, however they are stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from dq_dagster import Limits, Recipe, evaluate, rising, surveying
 from dq_dagster.checks import distinctness
-from dq_dagster.checks.runs import Walk
+from dq_dagster.checks.runs import InOrder
 from dq_dagster.errors import TableUnreadable
 from dq_dagster.run import explained
 from dq_dagster.tables import open_table
@@ -21,7 +21,7 @@ DAY = dt.datetime(2026, 3, 1, tzinfo=dt.timezone.utc)
 
 
 @pytest.fixture(autouse=True)
-def every_table_is_worth_a_walk(monkeypatch):
+def every_table_is_worth_a_look(monkeypatch):
     monkeypatch.setattr(surveying, "WORTH_A_LOOK", 0)
     monkeypatch.setattr(distinctness, "MOST_TURNS", 1)
 
@@ -41,7 +41,7 @@ def told_plainly(table, *columns: str):
         return told(table, *columns)
 
 
-def walks(table, *columns: str) -> bool:
+def is_read_in_order(table, *columns: str) -> bool:
     return "the order of the rows by" in explained(recipe(*columns), table)
 
 
@@ -74,21 +74,29 @@ def test_a_key_of_any_type_is_told_as_by_grouping(name, again, tmp_path):
         values = pa.concat_arrays([values.slice(0, place), values.slice(place - 1, 1), values.slice(place)])
     pq.write_table(pa.table({"x": values}), tmp_path / "t.parquet", row_group_size=50)
     for table in (tmp_path / "t.parquet", pa.table({"x": values})):
-        assert walks(table, "x")
+        assert is_read_in_order(table, "x")
         assert told(table, "x") == told_plainly(table, "x")
 
 
 @pytest.mark.parametrize("kind", [pa.list_(pa.int32()), pa.float16(), pa.binary(2), pa.duration("s"), pa.decimal256(50, 1)], ids=str)
-def test_a_key_that_arrow_does_not_order_as_engines_do_is_not_walked(kind, tmp_path):
+def test_a_key_that_arrow_does_not_order_as_engines_do_is_not_read_so(kind, tmp_path):
     table = pa.table({"x": pa.nulls(3, kind)})
-    assert not walks(table, "x")
+    assert not is_read_in_order(table, "x")
+
+
+def test_instants_that_arrow_cannot_hold_are_left_to_engines(tmp_path):
+    """Of INT96 Arrow makes nanoseconds, whose years end in 2262 and begin anew."""
+    stamps = [dt.datetime(year, 1, 1) for year in (2000, 2400, 2900)]
+    pq.write_table(pa.table({"x": pa.array(stamps, pa.timestamp("us"))}), tmp_path / "t.parquet", use_deprecated_int96_timestamps=True)
+    assert not is_read_in_order(tmp_path / "t.parquet", "x")
+    assert told(tmp_path / "t.parquet", "x")[0] == "passed"
 
 
 def test_parts_of_several_types_and_folders_are_one_sequence(tmp_path):
     for day, kind in (("2026-01-01", pa.int32()), ("2026-01-02", pa.int64())):
         (tmp_path / f"day={day}").mkdir()
         pq.write_table(pa.table({"n": pa.array(range(70), kind)}), tmp_path / f"day={day}" / "part.parquet", row_group_size=30)
-    assert walks(tmp_path, "day", "n")
+    assert is_read_in_order(tmp_path, "day", "n")
     assert told(tmp_path, "day", "n") == ("passed", "key (day, n) is distinct across all 140 rows, as expected", {"repeats": 0}, ())
     pq.write_table(pa.table({"n": pa.array([*range(70), 69], pa.int64())}), tmp_path / "day=2026-01-02" / "part.parquet")
     assert told(tmp_path, "day", "n") == told_plainly(tmp_path, "day", "n")
@@ -100,7 +108,7 @@ def test_a_row_group_that_is_greater_than_a_batch_and_one_that_is_less(tmp_path)
     for rows in (1, 7, 64, 1001):
         pq.write_table(pa.table({"x": values}), tmp_path / "t.parquet", row_group_size=rows)
         table = open_table(tmp_path / "t.parquet")
-        found = rising.walk(table, Walk(("x",), ((0,),), 0.5), after_each=lambda: None, batch_rows=64)
+        found = rising.read_in_order(table, InOrder(("x",), ((0,),), 0.5), after_each=lambda: None, batch_rows=64)
         assert found[0].falls == 1
         assert sorted(found[0].suspects["k0"].to_pylist()).count(499) == 2
 
@@ -109,7 +117,7 @@ def test_text_that_is_no_text_is_left_to_whoever_reads_it_next(tmp_path):
     raw = pa.array([b"a", b"b\xff", b"c"])
     text = pa.Array.from_buffers(pa.string(), 3, raw.buffers())
     pq.write_table(pa.table({"x": text}), tmp_path / "t.parquet")
-    assert rising.walk(open_table(tmp_path / "t.parquet"), Walk(("x",), ((0,),), 1), after_each=lambda: None) == {}
+    assert rising.read_in_order(open_table(tmp_path / "t.parquet"), InOrder(("x",), ((0,),), 1), after_each=lambda: None) == {}
     status, detail, *_ = told(tmp_path / "t.parquet", "x")
     assert status == "not_evaluated"
     assert "UTF-8" in detail
@@ -126,12 +134,12 @@ def test_a_table_that_rises_nowhere_is_left_after_its_first_rows(tmp_path, monke
     monkeypatch.setattr(rising, "_FEW", 10)
     pq.write_table(pa.table({"x": list(range(1000, 0, -1))}), tmp_path / "t.parquet", row_group_size=100)
     batches: list[None] = []
-    asked = Walk(("x",), ((0,),), 0.01)
-    assert rising.walk(open_table(tmp_path / "t.parquet"), asked, after_each=lambda: batches.append(None), batch_rows=100) == {}
+    asked = InOrder(("x",), ((0,),), 0.01)
+    assert rising.read_in_order(open_table(tmp_path / "t.parquet"), asked, after_each=lambda: batches.append(None), batch_rows=100) == {}
     assert len(batches) == 1
 
 
-def test_a_walk_keeps_the_time(tmp_path):
+def test_the_time_is_kept(tmp_path):
     pq.write_table(pa.table({"x": list(range(1000))}), tmp_path / "t.parquet")
     status, detail, *_ = told(tmp_path / "t.parquet", "x", limits=Limits(scan_seconds=1e-6))
     assert status == "not_evaluated"

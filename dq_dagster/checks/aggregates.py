@@ -17,6 +17,7 @@ from dq_dagster.checks.fields import Bound, ColumnRef, Condition, exact
 from dq_dagster.checks.metrics import STAR, AggregateCheck, aggregate, aggregate_reads, refuse_impossible
 from dq_dagster.checks.table import CheckedTable, Value
 from dq_dagster.errors import DoesNotFit
+from dq_dagster.rendering import with_article
 
 Tolerance = Annotated[Decimal, BeforeValidator(exact), Field(ge=0)]
 
@@ -115,7 +116,7 @@ class _Limited(AggregateCheck):
         return self.limit.label
 
     def fault(self, table: CheckedTable) -> str:
-        return f"a {self.label}{self.per_group} {self.broken} {self._limit}"
+        return f"{with_article(self.label)}{self.per_group} {self.broken} {self._limit}"
 
 
 def _sides(metric: Value, limit: Any) -> Sides:
@@ -372,4 +373,4 @@ class AggrMatchesDataset(AggregateCheck):
         return Verdict(not is_wrong, detail, None, shown)
 
     def fault(self, table: CheckedTable) -> str:
-        return f"a {self.label}{self.per_group} that is not the reference {self.reference}'s"
+        return f"{with_article(self.label)}{self.per_group} that is not the reference {self.reference}'s"

@@ -14,7 +14,7 @@ from sqlglot import exp
 from dq_dagster import sql
 from dq_dagster.checks.costs import is_costly, once_a_value
 from dq_dagster.checks.fields import ColumnRef, HoldsColumns, Model
-from dq_dagster.checks.runs import Walk
+from dq_dagster.checks.runs import InOrder
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.limits import Limits
 from dq_dagster.outcomes import MAX_EXAMPLES, Enforcement
@@ -45,13 +45,13 @@ class Ask:
 class Attempt:
     """A cheaper way to a check's numbers, which may not get there; what it cannot prove, the asks decide.
 
-    `ask` is asked first; a walk brings the `rises` that it finds. Of what comes, `then` makes the check's numbers, or the
-    next attempt, or None where the way ends. An attempt that `is_look` reads the first rows alone, and only leads to
-    others. `how` names the way, for `--explain`.
+    `ask` is asked first; one of the rows' order brings the `rises` that it finds. Of what comes, `then` makes the check's
+    numbers, or the next attempt, or None where the way ends. An attempt that `is_look` reads the first rows alone, and
+    only leads to others. `how` names the way, for `--explain`.
     """
 
     how: str
-    ask: Ask | Walk
+    ask: Ask | InOrder
     then: Callable[[Numbers], Numbers | Attempt | None]
     is_look: bool = False
 

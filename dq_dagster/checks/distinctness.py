@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Attempt, Numbers
-from dq_dagster.checks.runs import Rise, Walk, can_rise, keys_of_suspects
+from dq_dagster.checks.runs import InOrder, Rise, keys_of_suspects
 from dq_dagster.checks.survey import LOOKED_AT_ROWS
 from dq_dagster.checks.table import CheckedTable, Value
 from dq_dagster.key_records import orders_of
@@ -64,12 +64,12 @@ def _by_order(values: Sequence[Value], summary: Summary, table: CheckedTable) ->
     but for a few rows, runs.py says which keys repeat.
     """
     assert table.survey is not None
-    names = tuple(value.stored for value in values if value.stored is not None and can_rise(value.type))
+    names = tuple(value.stored for value in values if value.stored is not None and table.stored.reads_alike(value.stored))
     if len(names) < len(values):
         return []
     coded = frozenset(name for name in names if table.survey.repeats(name, rows=table.rows))
     orders = tuple(tuple(order) for order in orders_of(values))
-    look = Walk(names, orders, MOST_TURNS, coded, rows=LOOKED_AT_ROWS)
+    look = InOrder(names, orders, MOST_TURNS, coded, rows=LOOKED_AT_ROWS)
 
     def seen(found: Numbers) -> Attempt | None:
         rises: list[tuple[int, Rise]] = list(found["rises"].items())

@@ -13,6 +13,7 @@ from dq_dagster.checks.fields import ColumnRef
 from dq_dagster.checks.shapes import RowCheck
 from dq_dagster.checks.table import CheckedTable, Value
 from dq_dagster.errors import DoesNotFit
+from dq_dagster.rendering import with_article
 
 
 class IsNotNull(RowCheck):
@@ -117,7 +118,7 @@ class IsEmpty(EmptinessCheck):
         return sql.not_(self.is_empty(table))
 
     def fault(self, table: CheckedTable) -> str:
-        return f"a {self.column.label} that is not empty"
+        return f"{with_article(self.column.label)} that is not empty"
 
 
 class IsNullOrEmpty(EmptinessCheck):
@@ -136,7 +137,7 @@ class IsNullOrEmpty(EmptinessCheck):
         return sql.not_(self.is_empty(table))
 
     def fault(self, table: CheckedTable) -> str:
-        return f"a {self.column.label} that is neither NULL nor empty"
+        return f"{with_article(self.column.label)} that is neither NULL nor empty"
 
 
 class IsNotNullAndNotEmpty(EmptinessCheck):

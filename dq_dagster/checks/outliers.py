@@ -18,7 +18,7 @@ from dq_dagster.checks.metrics import AggregateCheck
 from dq_dagster.checks.shapes import RowCheck
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.errors import DoesNotFit
-from dq_dagster.rendering import is_wide_decimal, shortest_text
+from dq_dagster.rendering import is_wide_decimal, shortest_text, with_article
 
 _WIDTH = 3.5
 
@@ -212,4 +212,4 @@ class HasNoAggrOutliers(AggregateCheck):
 
     def fault(self, table: CheckedTable) -> str:
         outside = f"more than {self.sigma} standard deviations from the mean before it"
-        return f"a {self.label}{self.per_group} in the newest {self.time_interval} that is {outside}"
+        return f"{with_article(self.label)}{self.per_group} in the newest {self.time_interval} that is {outside}"

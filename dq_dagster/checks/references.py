@@ -17,6 +17,7 @@ from dq_dagster.checks.fields import ColumnRef, exact
 from dq_dagster.checks.shapes import RowCheck
 from dq_dagster.checks.table import CheckedTable, Value
 from dq_dagster.errors import DoesNotFit, UnsupportedByEngine
+from dq_dagster.rendering import with_article
 
 Tolerance = Annotated[Decimal, BeforeValidator(exact), Field(ge=0)]
 
@@ -96,7 +97,7 @@ class ForeignKey(_KeyCheck):
         return wrong if self.null_safe else sql.all_of([wrong, *(sql.not_(sql.is_null(key)) for key in here)])
 
     def fault(self, table: CheckedTable) -> str:
-        return f"a {self._key} that the reference {self.reference} {'holds' if self.negate else 'lacks'}"
+        return f"{with_article(self._key)} that the reference {self.reference} {'holds' if self.negate else 'lacks'}"
 
 
 class HasOnlyKnownKeys(_KeyCheck):
@@ -129,7 +130,7 @@ class HasOnlyKnownKeys(_KeyCheck):
         return self.broken_row(table)
 
     def fault(self, table: CheckedTable) -> str:
-        return f"a {self._key} that the reference {self.reference} lacks"
+        return f"{with_article(self._key)} that the reference {self.reference} lacks"
 
     def judge(self, numbers: Numbers, table: CheckedTable) -> Verdict:
         verdict = super().judge(numbers, table)

@@ -21,10 +21,11 @@ BEFORE, AFTER = 2, 1  # how many rows on either side of a turn are suspects
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
-    """What is to be read, row by row: the stored columns of a key, and the orders in which they may rise; of `rows` or of all.
+class InOrder:
+    """Asks how the rows rise in the order in which they are stored: by stored columns, compared in one of `orders`.
 
-    An order is given up where more than the share `most` of the rows are turns. The values of `coded` columns repeat.
+    The first `rows` are read, or all. An order is given up where more than the share `most` of the rows are turns. The values
+    of `coded` columns repeat.
     """
 
     columns: tuple[str, ...]
@@ -36,7 +37,7 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Rise:
-    """What a walk found of an order: how many rows do not rise, the suspects' keys `k0`, `k1` …, one row each, and the runs.
+    """How rows rise by an order: how many do not, the suspects' keys `k0`, `k1` …, one row each, and the runs.
 
     A run is a row, too: its first key as `k0`, `k1` …, its last as `e0`, `e1` ….
     """
@@ -44,14 +45,6 @@ class Rise:
     falls: int
     suspects: pa.Table
     runs: pa.Table
-
-
-def can_rise(kind: pa.DataType) -> bool:
-    """Whether Arrow orders the values of a type, and finds them equal, as engines do."""
-    types = pa.types
-    is_number = types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind) or types.is_decimal128(kind)
-    is_instant = types.is_date32(kind) or types.is_timestamp(kind)
-    return is_number or is_instant or types.is_string(kind) or types.is_binary(kind) or types.is_boolean(kind)
 
 
 def keys_of_suspects(suspects: str, runs: str, order: Sequence[int]) -> exp.Query:

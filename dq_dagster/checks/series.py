@@ -15,6 +15,7 @@ from dq_dagster.checks.fields import Bound, ColumnRef
 from dq_dagster.checks.shapes import GroupCheck, RowCheck
 from dq_dagster.checks.table import CheckedTable
 from dq_dagster.errors import DoesNotFit
+from dq_dagster.rendering import with_article
 
 _INSTANT = pa.timestamp("us", "UTC")
 _MICROSECONDS_A_MINUTE = 60_000_000
@@ -82,7 +83,8 @@ class IsDataFreshPerTimeWindow(GroupCheck):
         return exp.and_(sql.count_rows() < self.min_records_per_window, sql.not_(sql.is_null(window)))
 
     def fault(self, table: CheckedTable) -> str:
-        return f"a {self.column.label} in a window of {self.window_minutes} minutes with fewer than {self.min_records_per_window} rows"
+        window = f"a window of {self.window_minutes} minutes with fewer than {self.min_records_per_window} rows"
+        return f"{with_article(self.column.label)} in {window}"
 
 
 class HasNoGapsPerTimeWindow(RowCheck):
@@ -135,4 +137,4 @@ class HasNoGapsPerTimeWindow(RowCheck):
 
     def fault(self, table: CheckedTable) -> str:
         per_group = f" per ({', '.join(ref.label for ref in self.group_by)})" if self.group_by else ""
-        return f"a {self.column.label} in the last window of {self.window_minutes} minutes before a gap{per_group}"
+        return f"{with_article(self.column.label)} in the last window of {self.window_minutes} minutes before a gap{per_group}"

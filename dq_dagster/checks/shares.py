@@ -15,7 +15,7 @@ from dq_dagster.checks.base import Ask, Numbers, Verdict
 from dq_dagster.checks.fields import ColumnRef
 from dq_dagster.checks.shapes import TableCheck
 from dq_dagster.checks.table import CheckedTable
-from dq_dagster.rendering import plain_number
+from dq_dagster.rendering import plain_number, with_article
 
 Ratio = Annotated[Decimal, Field(ge=0, le=1)]
 
@@ -84,7 +84,9 @@ class HasCompleteness(_Ratio):
 
     def verdict(self, numbers: Numbers, table: CheckedTable) -> Verdict:
         rows = int(numbers["rows"])
-        return self._verdict(int(numbers["values"]), rows, when_empty=1, words=f"hold a {self.column.label}", among=self.among(rows))
+        return self._verdict(
+            int(numbers["values"]), rows, when_empty=1, words=f"hold {with_article(self.column.label)}", among=self.among(rows)
+        )
 
 
 class HasDistinctRatio(_Ratio):
@@ -168,4 +170,9 @@ class HasUniqueRows(TableCheck):
         observed = {"duplicate_row_groups": groups, "alike_rows": alike}
         if not groups:
             return Verdict(True, f"{self.among(rows)} differ in {what}", None, observed)
-        return Verdict(False, f"{alike} of {self.among(rows)} are alike in {what}, in {groups} groups, where none may be", None, observed)
+        return Verdict(
+            False,
+            f"{alike} of {self.among(rows)} are alike in {what}, in {groups} {'group' if groups == 1 else 'groups'}, where none may be",
+            None,
+            observed,
+        )

@@ -126,6 +126,11 @@ class CheckedTable:
         narrow.planned, narrow.expression_types = self.planned, self.expression_types
         return narrow
 
+    @property
+    def presented(self) -> frozenset[str]:
+        """The stored columns that an engine is given: those that are read, and the grain, which examples show."""
+        return self.planned | frozenset(name for name in self.grain if self.stored.column(name) is not None)
+
     @cached_property
     def names(self) -> dict[str, str]:
         """Stored column name to name in SQL."""

@@ -61,7 +61,9 @@ SLIPS = st.lists(st.tuples(st.integers(0, 200), WORDS, st.one_of(st.none(), st.i
 def repeats_by_runs(keys, order, *, batch_rows=65_536) -> tuple[bool, dict]:
     """Whether the runs settle it, and then how many rows carry each key that repeats."""
     stored = pa.table({"a": pa.array([word for word, _ in keys], pa.string()), "b": pa.array([n for _, n in keys], pa.int64())})
-    rise = rising.walk(open_table(stored), runs.Walk(("a", "b"), (tuple(order),), 1_000), after_each=lambda: None, batch_rows=batch_rows)[0]
+    rise = rising.read_in_order(
+        open_table(stored), runs.InOrder(("a", "b"), (tuple(order),), 1_000), after_each=lambda: None, batch_rows=batch_rows
+    )[0]
     if not rise.falls:
         return True, {}
     with duckdb.connect() as connection:
