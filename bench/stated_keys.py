@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import io
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -19,6 +18,7 @@ from statistics import median
 import pyarrow.parquet as pq
 import readings
 import yaml
+from measured import seconds_of
 
 import dq_dagster as dq
 from dq_dagster.definitions.parquet_files import write_parquet
@@ -30,13 +30,7 @@ KEYS = [["station", "observed_at"], ["reading_id"]]
 
 def ratio(one: Callable[[], object], other: Callable[[], object], rounds: int) -> float:
     """The processor time of one over that of the other, after a round that is not counted."""
-    return median([_seconds(one) / _seconds(other) for _ in range(rounds + 1)][1:])
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    started = time.process_time()
-    work()
-    return time.process_time() - started
+    return median([seconds_of(one) / seconds_of(other) for _ in range(rounds + 1)][1:])
 
 
 def main() -> None:

@@ -14,13 +14,13 @@ from dq_dagster import sql
 from dq_dagster.checks.base import Ask, Attempt, Numbers, ask_over_rows
 from dq_dagster.checks.runs import InOrder
 from dq_dagster.checks.table import CheckedTable
+from dq_dagster.damage import find_fault
 from dq_dagster.engines.base import EngineStumbled, NarrowableSession, Session
 from dq_dagster.errors import MemoryBudgetExceeded, NotEvaluated, ScanBudgetExceeded, TimeBudgetExceeded, UnsupportedByEngine
 from dq_dagster.illustrating import OpenSession, examples_of
 from dq_dagster.limits import Limits
 from dq_dagster.outcomes import NOT_EVALUATED, Outcome, cut
 from dq_dagster.plan import Pass, Plan, fuse
-from dq_dagster.tables import find_fault
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ import pyarrow as pa
 from dq_dagster.binding import columns_read, learn_types, refuse_misfits, refuse_unknown_columns
 from dq_dagster.checks.base import Check
 from dq_dagster.checks.table import CheckedTable
+from dq_dagster.damage import verify_checksums
 from dq_dagster.engines import engine_of
 from dq_dagster.engines.base import Engine, EngineStumbled, NarrowableSession, Session
 from dq_dagster.errors import DqDagsterError, NotEvaluated, TableUnreadable, some_of
@@ -32,7 +33,7 @@ from dq_dagster.plan import Plan, explain, make_plan
 from dq_dagster.recipe import Recipe
 from dq_dagster.remembering import Recalled, is_worth_remembering, recollected
 from dq_dagster.surveying import look_at
-from dq_dagster.tables import StoredTable, is_unchanged, open_files, open_table, verify_checksums
+from dq_dagster.tables import StoredTable, is_unchanged, open_files, open_table
 
 
 class UnknownLevel(DqDagsterError):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
@@ -14,22 +13,19 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dq_dagster import arrow_types, key_records
 from dq_dagster.arrow_types import UnknownType, arrow_type, plain, widen, words_for
 from dq_dagster.errors import TableUnreadable, some_of
-from dq_dagster.files import FoundFile, Location, StoredFile, find_files, locate, read_footers, unreadable
+from dq_dagster.files import FoundFile, Location, StoredFile, find_files, locate, read_footers
 from dq_dagster.footers import Footer, digest_of, parse_footer
 from dq_dagster.key_records import KeyRange
 from dq_dagster.outcomes import FileRead
-from dq_dagster.streaming import parquet_stream
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400
 _EPOCH = dt.date(1970, 1, 1).toordinal()
-_BATCH_ROWS = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,37 +265,6 @@ def is_unchanged(table: StoredTable) -> bool:
     return identities == [(part.path, part.size, part.modified, part.footer) for part in table.parts]
 
 
-def verify_checksums(table: StoredTable, names: Sequence[str] = ()) -> None:
-    """Reads these columns (none: all) and compares each page with the checksum it carries, where it carries one.
-
-    Raises:
-        TableUnreadable: a page does not match its checksum, or cannot be read.
-    """
-    for part in table.parts:
-        _read_through(table, part, names or tuple(dict.fromkeys(part.schema.names)), checksums=True)
-
-
-def find_fault(table: StoredTable, names: Sequence[str] = ()) -> str | None:
-    """What is wrong with what is stored in these columns (none: all), in words that quote no cell; None when nothing is.
-
-    For after an engine has stumbled: it reads the columns once more, one by one.
-
-    Raises:
-        TableUnreadable: a file cannot be read at all.
-    """
-    wanted = names or [column.name for column in table.columns]
-    if table.memory is not None:
-        held = [name for name in wanted if table.memory.schema.names.count(name) == 1]
-        faults = (_fault_of(name, chunk) for name in held for chunk in table.memory.column(name).chunks)
-        return next((fault for fault in faults if fault), None)
-    for part in table.parts:
-        for name in wanted:
-            fault = _read_through(table, part, [name], checksums=False)
-            if fault:
-                return fault
-    return None
-
-
 def _open(location: Location, within: tuple[str, ...] | None, types: Mapping[str, str] | None) -> StoredTable:
     parts: list[Part] = []
     for file in read_footers(location, find_files(location, within=within)):
@@ -467,46 +432,3 @@ def _as(value: Any, type: pa.DataType, wanted: pa.DataType) -> Any:
     if pa.types.is_decimal(wanted):
         return Decimal(value)
     return value if pa.types.is_integer(wanted) else None
-
-
-@contextmanager
-def _opened(table: StoredTable, part: Part, *, checksums: bool) -> Generator[pq.ParquetFile, None, None]:
-    with table.filesystem.open(part.path, "rb") if table.filesystem else pa.OSFile(part.path) as source:
-        yield parquet_stream(source, is_local=table.filesystem is None, page_checksum_verification=checksums)
-
-
-def _read_through(table: StoredTable, part: Part, names: Sequence[str], *, checksums: bool) -> str | None:
-    """Reads columns of a part to the end; says what is wrong with what was read, where values are looked at."""
-    held = [name for name in names if name in part.statistics.names]
-    if not held:
-        return None
-    try:
-        with _opened(table, part, checksums=checksums) as file:
-            for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=held):
-                if checksums:
-                    continue
-                for name, values in zip(batch.schema.names, batch.columns, strict=True):
-                    fault = _fault_of(name, values) if name in held else None
-                    if fault:
-                        return fault
-    except MemoryError:
-        raise
-    except Exception as error:  # Arrow, its codecs and foreign file systems raise many kinds, and quote what they read
-        if not isinstance(error, OSError | ValueError | pa.ArrowException) or (isinstance(error, OSError) and error.errno):
-            raise unreadable(table.place, part.shown, error) from error
-        if len(held) > 1:  # once more, one by one, to name the culprit
-            for name in held:
-                _read_through(table, part, [name], checksums=checksums)
-        wrong = "does not match its checksum, or cannot be decoded" if checksums else "cannot be decoded"
-        what = f"a page of column {some_of([repr(name) for name in held])} in {part.shown} {wrong}"
-        raise TableUnreadable(table.place, f"{what}: the file is damaged; write it again") from error
-    return None
-
-
-def _fault_of(name: str, values: pa.Array) -> str | None:
-    try:
-        values.validate(full=True)
-    except (pa.ArrowException, ValueError):
-        text = pa.types.is_string(plain(values.type))
-        return f"column '{name}' holds " + ("text that is not valid UTF-8" if text else "values that its type does not allow")
-    return None

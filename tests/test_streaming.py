@@ -24,10 +24,11 @@ READERS = {
 SCRIPT = """
 import sys
 import pyarrow as pa, pyarrow.parquet as pq
+from dq_dagster.damage import find_fault, verify_checksums
 from dq_dagster.definitions.parquet_files import read_paths
 from dq_dagster.key_recording import record_keys
 from dq_dagster.stored_rows import batches_of
-from dq_dagster.tables import find_fault, open_table, verify_checksums
+from dq_dagster.tables import open_table
 path, rows = sys.argv[1], int(sys.argv[2])
 {reader}
 print(pa.default_memory_pool().max_memory())

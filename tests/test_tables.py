@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dq_dagster.damage import find_fault, verify_checksums
 from dq_dagster.errors import TableUnreadable
-from dq_dagster.tables import find_fault, is_unchanged, open_files, open_table, verify_checksums
+from dq_dagster.tables import is_unchanged, open_files, open_table
 
 ODD_NAMES = ["a b", "it's", "st*r", "q?", "é🚀", "50%25", "a#b", "{a,b}", "semi;colon", "k=v", "back\\slash", "[x]", 'say "hi"']
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dq_dagster.tables import find_fault, is_unchanged, open_files, open_table, verify_checksums
+from dq_dagster.damage import find_fault, verify_checksums
+from dq_dagster.tables import is_unchanged, open_files, open_table
 from tests.test_tables import refusal
 
 

@@ -46,6 +46,12 @@ def test_what_stated_keys_save_is_measured():
     assert [line.partition(":")[0] for line in ran.stdout.splitlines()] == ["five", "twenty", "writing"]
 
 
+def test_what_remembered_parts_save_is_measured():
+    asked = ["--rows", "120000", "--parts", "2", "--rounds", "1", "--order", "time"]
+    ran = subprocess.run([sys.executable, str(BENCH / "remembered_parts.py"), *asked], capture_output=True, text=True, check=True)
+    assert [line.partition(":")[0] for line in ran.stdout.splitlines()] == ["five", "twenty"]
+
+
 def test_what_holds_state_is_declared_for_each_of_its_kinds():
     declared = {check.kind for check in load_recipe(BENCH / "suites" / "state.yaml").checks}
     assert declared >= {
