@@ -36,7 +36,7 @@ CASES = [
         "NULL counts against it",
         {"column": "a", "min_ratio": Decimal("0.81")},
         SOME,
-        failed(detail="4 of 5 rows hold a a"),
+        failed(detail="4 of 5 rows hold an a"),
     ),
     Case("has_completeness", "the filter's rows alone", {"column": "a", "min_ratio": 1, "filter": "b = 'x'"}, TWO, passed()),
     Case("has_completeness", "no rows are complete", {"column": "a", "min_ratio": 1}, EMPTY, passed()),
