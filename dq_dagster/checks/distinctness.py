@@ -161,7 +161,7 @@ def _by_bits(values: Sequence[Value], summary: Summary, table: CheckedTable, rea
         }
         codes = [{**words, **steps}[place] for place in range(len(values))]
         size = math.prod(code.size for code in codes)
-        if not 0 < size < min(_BITS_PER_ROW * table.rows, _MOST_BITS):
+        if not max(keyed, 1) <= size < min(_BITS_PER_ROW * table.rows, _MOST_BITS):
             return None
         how = f"a bit for each of the {size} keys ({', '.join(value.label for value in values)}) that there can be"
         return Attempt(how, _bits(values, codes, size, table, reads), settled)
