@@ -203,10 +203,10 @@ class StoredTable:
         """The table cut to the row groups in which a column's values begin lowest, and a value below which all others have none.
 
         None where the footers do not tell, or nothing would be left out. For text, whole numbers, days and instants, these
-        two as integers.
+        two as integers: instants in nanoseconds where the column has them, else in microseconds, whatever it counts in.
         """
         column = self.column(name)
-        if column is None or column.from_path or name in self.conflicts or self.memory is not None:
+        if column is None or column.from_path or name in self.conflicts or self.memory is not None or pa.types.is_decimal(column.type):
             return None
         groups: list[tuple[Any, int, int]] = []
         for place, part in enumerate(self.parts):
@@ -219,10 +219,13 @@ class StoredTable:
         taken = next((count for count, held in enumerate(rows, 1) if held >= at_least), len(groups))
         if taken == len(groups) or groups[taken][0] <= groups[0][0]:
             return None
+        beyond = groups[taken][0]
         try:
-            beyond = groups[taken][0].decode() if isinstance(groups[taken][0], bytes) else groups[taken][0]
+            beyond = beyond.decode() if isinstance(beyond, bytes) else beyond
         except UnicodeDecodeError:  # text that was cut within a character
             return None
+        if pa.types.is_timestamp(column.type):
+            beyond *= max(1, _UNITS["us"] // _UNITS[column.type.unit])
         kept: dict[int, list[int]] = {}
         for _, place, at in sorted(groups[:taken], key=lambda group: group[1:]):
             kept.setdefault(place, []).append(at)

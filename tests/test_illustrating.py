@@ -84,6 +84,23 @@ def test_a_column_that_arrow_reads_otherwise_is_read_by_the_engine(tmp_path, mon
     assert found.status == "failed"
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_rows_that_come_later_are_no_first_examples_though_their_row_group_comes_first(unit, tmp_path, monkeypatch):
+    """Half of each of the first row groups lies years behind; the rows that are bad and come first stand in the fifth."""
+    is_late = [place < 1000 and place % 250 >= 125 for place in range(ROWS)]
+    days = [dt.datetime(1950, 1, 1) + dt.timedelta(place + 5000 * late) for place, late in enumerate(is_late)]
+    numbers = [-1 if late or 1000 <= place < 1100 else 1 for place, late in enumerate(is_late)]
+    table = pa.table({"lead": pa.array(days, pa.timestamp(unit)), "n": numbers})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=250)
+    positive = {"check_id": "positive", "kind": "sql_expression", "enforcement": "required", "expression": "n > 0"}
+    recipe = Recipe.model_validate({"recipe": "r", "table": {"name": "t", "grain": ["lead"]}, "checks": [positive]})
+    expected = evaluate(recipe, tmp_path / "t.parquet").outcomes[0]
+    monkeypatch.setattr(surveying, "WORTH_A_LOOK", 0)
+    monkeypatch.setattr(illustrating, "_FIRST_ROWS", 1000)
+    assert evaluate(recipe, tmp_path / "t.parquet").outcomes[0].examples == expected.examples
+    assert expected.examples[0]["lead"].startswith("1952-09-27")
+
+
 def test_the_least_rows_are_row_groups_below_all_others(tmp_path):
     for number, values in enumerate([[5, 6, 7, 8], [1, 2, 9, 9], [None, None, 3, 4]]):
         pq.write_table(pa.table({"x": pa.array(values, pa.int64())}), tmp_path / f"part-{number}.parquet", row_group_size=2)
