@@ -14,8 +14,6 @@ from dq_dagster.files import unreadable
 from dq_dagster.streaming import parquet_stream
 from dq_dagster.tables import Part, StoredTable
 
-_BATCH_ROWS = 65_536
-
 
 def verify_checksums(table: StoredTable, names: Sequence[str] = ()) -> None:
     """Reads these columns (none: all) and compares each page with the checksum it carries, where it carries one.
@@ -61,7 +59,7 @@ def _read_through(table: StoredTable, part: Part, names: Sequence[str], *, check
         return None
     try:
         with _opened(table, part, checksums=checksums) as file:
-            for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=held):
+            for batch in file.iter_batches(columns=held):
                 if checksums:
                     continue
                 for name, values in zip(batch.schema.names, batch.columns, strict=True):

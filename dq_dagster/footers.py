@@ -45,10 +45,10 @@ class Footer:
             return None
         if self.metadata.schema.column(leaf).max_definition_level == 0:
             return 0
-        if pa.types.is_null(self.schema.field(self.schema.get_field_index(name)).type):
+        if pa.types.is_null(self._type_of(name)):
             return self.rows
         total = 0
-        for rows, statistics in self._chunks(leaf):
+        for _, rows, statistics in self._chunks(leaf):
             if statistics is None or not statistics.has_null_count or not 0 <= statistics.null_count <= rows:
                 return None
             total += statistics.null_count
@@ -62,9 +62,9 @@ class Footer:
         leaf = self._flat_leaf(name)
         if leaf is None:
             return None
-        type = plain(self.schema.field(self.schema.get_field_index(name)).type)
+        type = plain(self._type_of(name))
         ends: list[Any] = []
-        for rows, statistics in self._chunks(leaf):
+        for _, rows, statistics in self._chunks(leaf):
             if statistics is not None and statistics.has_null_count and statistics.null_count == rows:
                 continue
             pair = None if statistics is None or not statistics.has_min_max else _ends(statistics, type)
@@ -76,9 +76,9 @@ class Footer:
     def hinted_extremes(self, name: str) -> tuple[Any, Any] | None:
         """The least and the greatest value of a column as the footer states them, exact or not: of floats, NaN is left out."""
         leaf = self._flat_leaf(name)
-        if leaf is None or not pa.types.is_floating(plain(self.schema.field(self.schema.get_field_index(name)).type)):
+        if leaf is None or not pa.types.is_floating(plain(self._type_of(name))):
             return self.extremes(name)
-        stated = [found for _, found in self._chunks(leaf) if found is not None and found.has_min_max]
+        stated = [found for _, _, found in self._chunks(leaf) if found is not None and found.has_min_max]
         return (min(found.min for found in stated), max(found.max for found in stated)) if stated else None
 
     def least_of_groups(self, name: str) -> dict[int, Any] | None:
@@ -89,11 +89,10 @@ class Footer:
         leaf = self._flat_leaf(name)
         if leaf is None:
             return None
-        type = plain(self.schema.field(self.schema.get_field_index(name)).type)
+        type = plain(self._type_of(name))
         least: dict[int, Any] = {}
-        for at in range(self.metadata.num_row_groups):
-            statistics = self.metadata.row_group(at).column(leaf).statistics
-            if statistics is not None and statistics.has_null_count and statistics.null_count == self.rows_of_group(at):
+        for at, rows, statistics in self._chunks(leaf):
+            if statistics is not None and statistics.has_null_count and statistics.null_count == rows:
                 continue
             if statistics is None or not statistics.has_min_max:
                 return None
@@ -109,7 +108,7 @@ class Footer:
         """Whether a column that is there is stored so that readers differ: by a logical type, or as INT96, of which Arrow has not all."""
         leaves = self.leaves.get(name, range(0))
         stored = [self.metadata.schema.column(leaf) for leaf in leaves]
-        is_extension = name in self.leaves and isinstance(self.schema.field(self.schema.get_field_index(name)).type, pa.BaseExtensionType)
+        is_extension = name in self.leaves and isinstance(self._type_of(name), pa.BaseExtensionType)
         return is_extension or any(leaf.physical_type == "INT96" for leaf in stored)
 
     def rows_of_group(self, at: int) -> int:
@@ -121,6 +120,9 @@ class Footer:
         groups = [self.metadata.row_group(at) for at in range(self.metadata.num_row_groups)]
         return sum(group.column(leaf).total_compressed_size for group in groups for leaf in self.leaves.get(name, ()))
 
+    def _type_of(self, name: str) -> pa.DataType:
+        return self.schema.field(self.schema.get_field_index(name)).type
+
     def _flat_leaf(self, name: str) -> int | None:
         """The one stored column behind a column that is not nested."""
         leaves = self.leaves.get(name, range(0))
@@ -129,11 +131,12 @@ class Footer:
         column = self.metadata.schema.column(leaves.start)
         return leaves.start if column.max_repetition_level == 0 and column.max_definition_level <= 1 else None
 
-    def _chunks(self, leaf: int) -> Iterator[tuple[int, pq.Statistics | None]]:
+    def _chunks(self, leaf: int) -> Iterator[tuple[int, int, pq.Statistics | None]]:
+        """The number of each row group that holds rows, how many it holds, and what is stated of a stored column in it."""
         for at in range(self.metadata.num_row_groups):
             group = self.metadata.row_group(at)
             if group.num_rows:
-                yield group.num_rows, group.column(leaf).statistics
+                yield at, group.num_rows, group.column(leaf).statistics
 
 
 def digest_of(footer: bytes) -> str:

@@ -13,7 +13,7 @@ from dq_dagster.checks.table import CheckedTable
 from dq_dagster.engines.base import EngineStumbled, NarrowableSession, Session
 from dq_dagster.errors import NotEvaluated
 from dq_dagster.outcomes import MAX_EXAMPLES, Outcome
-from dq_dagster.plan import Plan, fuse
+from dq_dagster.plan import Pass, Plan, fuse
 
 OpenSession = Callable[[], Session]
 Structs = dict[int, Sequence[Mapping[str, Any]]]
@@ -44,11 +44,14 @@ def examples_of(
             asked.append((place, [ask]))
     for one in fuse(_among_bad_rows(asked, table), table):
         try:
-            row = session().numbers(one.query, deadline=deadline)
+            structs.update(_brought_by(one, session(), deadline=deadline))
         except (NotEvaluated, EngineStumbled):  # a budget was reached while looking for examples only: the verdict is made
             continue
-        structs.update((place, brought["examples"] or ()) for place, brought in one.numbers_of(row).items())
     return {place: plan.checks[place].examples(found[:MAX_EXAMPLES], table) for place, found in structs.items()}
+
+
+def _brought_by(one: Pass, session: Session, *, deadline: float) -> Structs:
+    return {place: found["examples"] or () for place, found in one.numbers_of(session.numbers(one.query, deadline=deadline)).items()}
 
 
 def _is_frequent(outcome: Outcome, table: CheckedTable) -> bool:
@@ -86,8 +89,7 @@ def _among_first_rows(
     try:
         opened.present(table.narrowed(first), frozenset().union(*(ask.reads for _, (ask,) in asked)))
         for one in fuse(_among_bad_rows(asked, table), table):
-            row = opened.numbers(one.query, deadline=deadline)
-            structs.update((place, brought["examples"] or ()) for place, brought in one.numbers_of(row).items())
+            structs.update(_brought_by(one, opened, deadline=deadline))
     except (NotEvaluated, EngineStumbled):  # all rows are asked next
         return {}
     finally:

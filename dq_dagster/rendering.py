@@ -126,7 +126,7 @@ def value_text(value: Any, kind: pa.DataType) -> str:
 
 def with_article(noun: str) -> str:
     """The noun after "a" or "an"."""
-    return f"{'an' if noun[:1].casefold() in set('aeio') else 'a'} {noun}"
+    return f"{'an' if noun.casefold().startswith(('a', 'e', 'i', 'o')) else 'a'} {noun}"
 
 
 def is_bare(kind: pa.DataType) -> bool:

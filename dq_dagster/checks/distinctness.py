@@ -23,7 +23,7 @@ _MOST_BITS = 1_000_000_000
 _EPOCH = dt.date(1970, 1, 1)
 _SOME = 256
 _SPARE = 64
-_NO_SCAN: frozenset[str] = frozenset()  # the first rows alone do not count as bytes scanned
+_NO_SCAN: frozenset[str] = frozenset()  # the first rows, and what is lent, do not count as bytes scanned
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,6 @@ from sqlglot import exp
 
 from dq_dagster import sql
 
-BEFORE, AFTER = 2, 1  # how many rows on either side of a turn are suspects
-
 
 @dataclass(frozen=True, slots=True)
 class InOrder:
@@ -53,8 +51,8 @@ def keys_of_suspects(suspects: str, runs: str, order: Sequence[int]) -> exp.Quer
     `k0`, `k1` … are the key, or the run's first; `n` is how many suspects carry it, 0 for a run; `is_within` is whether
     the key falls within a run that begins before it, or with it.
     """
-    named = {_key(place): sql.column(_key(place)) for place in range(len(order))}
-    key = [sql.column(_key(place)) for place in order]
+    named = {f"k{place}": sql.column(f"k{place}") for place in range(len(order))}
+    key = [sql.column(f"k{place}") for place in order]
     end = sql.struct({f"o{at}": sql.column(f"e{place}") for at, place in enumerate(order)})
     counted = sql.select_from(suspects, {**named, "n": sql.count_rows(), "end": exp.Null()}).group_by(*named.values())
     begun = sql.select_from(runs, {**named, "n": sql.integer(0), "end": end})
@@ -66,7 +64,3 @@ def keys_of_suspects(suspects: str, runs: str, order: Sequence[int]) -> exp.Quer
     is_reached = sql.column("reach") >= sql.struct(sql.numbered(key, "o"))
     is_within = sql.all_of([*(sql.not_(sql.is_null(part)) for part in (*key, sql.column("reach"))), is_reached])
     return sql.select_from(seen, {**named, "n": sql.column("n"), "is_within": is_within})
-
-
-def _key(place: int) -> str:
-    return f"k{place}"

@@ -303,4 +303,5 @@ def _quoted(name: str) -> str:
 
 
 def _literal(value: str | int) -> str:
+    """A setting or a path in SQL. sqlglot writes the same, with a generator for each, and a table may have thousands of files."""
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
